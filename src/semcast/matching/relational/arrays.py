@@ -1,0 +1,124 @@
+"""Blocks of conjunctions → one set of arrays, ordered by profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semcast.matching.relational.index import Block, Interval
+
+
+class Arrays(NamedTuple):
+    """What the kernels read of an index; the order of the fields is that of their arguments."""
+
+    terms: NDArray[np.int64]  # profile, begin, end, order, shares its profile
+    test_ptr: NDArray[np.int64]
+    tests: NDArray[np.int32]  # attribute, lane (an attribute sorted by an order)
+    test_low: NDArray[np.unsignedinteger]
+    test_width: NDArray[np.unsignedinteger]
+    list_ptr: NDArray[np.int64]
+    lists: NDArray[np.int32]  # attribute, first and last of its bounds
+    bounds: NDArray[np.uint32]
+    near_ptr: NDArray[np.int64]
+    nears: NDArray[np.int32]  # latitude, longitude, flags
+    near_values: NDArray[np.float64]
+
+
+class Orders(NamedTuple):
+    """The orders that a batch is sorted in, and what is wanted of each."""
+
+    access: NDArray[np.int64]  # attribute sorted by, -1: the order as it is
+    origins: NDArray[np.int64]  # where an order's starts begin; one more than there are orders
+    lanes: NDArray[np.int64]  # per lane: order, attribute
+
+
+def assemble(blocks: Sequence[Block], ends: dict[int, int], width: type[Any]) -> tuple[Arrays, Orders]:
+    """Concatenate ``blocks``; ``ends[a]`` is the number of codes of attribute a (1 for attribute -1)."""
+    access = np.array(sorted({block.access for block in blocks}), np.int64)
+    order_of = {attribute: at for at, attribute in enumerate(access.tolist())}
+    origins = np.concatenate(([0], np.cumsum([ends[a] + 1 for a in access.tolist()]))).astype(np.int64)
+    profiles = _joined([block.profiles for block in blocks])
+    rank = np.empty(len(profiles), np.int64)
+    rank[np.argsort(profiles, kind="stable")] = np.arange(len(profiles))
+    places = np.split(rank, np.cumsum([len(block.profiles) for block in blocks])[:-1]) if blocks else []
+
+    terms = np.empty((len(profiles), 5), np.int64)
+    for block, place in zip(blocks, places, strict=True):
+        origin = origins[order_of[block.access]]
+        terms[place, 0] = block.profiles
+        terms[place, 1] = origin + block.interval.low
+        terms[place, 2] = origin + block.interval.high
+        terms[place, 3] = order_of[block.access]
+    same = terms[1:, 0] == terms[:-1, 0]
+    terms[:, 4] = np.concatenate((same, [False])) | np.concatenate(([False], same)) if len(terms) else 0
+
+    test_ptr, slots = _pointers(blocks, places, lambda block: len(block.tests))
+    tests = np.empty((test_ptr[-1], 2), np.int32)
+    low, span = np.empty(test_ptr[-1], width), np.empty(test_ptr[-1], width)
+    for block, slot in zip(blocks, slots, strict=True):
+        for at, (attribute, interval) in enumerate(block.tests):
+            tests[slot + at, 0] = attribute
+            tests[slot + at, 1] = order_of[block.access]
+            low[slot + at] = interval.low
+            span[slot + at] = interval.high - interval.low
+    pairs, lane = np.unique(tests[:, 1].astype(np.int64) << 32 | tests[:, 0], return_inverse=True)
+    tests[:, 1] = lane
+    lanes = np.stack([pairs >> 32, pairs & 0xFFFFFFFF], axis=1)
+
+    lists, bounds, list_ptr = _lists(blocks, places)
+    nears, values, near_ptr = _nears(blocks, places)
+    arrays = Arrays(terms, test_ptr, tests, low, span, list_ptr, lists, bounds, near_ptr, nears, values)
+    return arrays, Orders(access, origins, lanes)
+
+
+def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def _pointers(
+    blocks: Sequence[Block], places: Sequence[NDArray[np.int64]], count: Callable[[Block], int]
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """CSR pointers over all conjunctions, and for each block where its conjunctions' entries begin."""
+    counts = np.zeros(sum(len(place) for place in places), np.int64)
+    for block, place in zip(blocks, places, strict=True):
+        counts[place] = count(block)
+    pointers = np.concatenate(([0], np.cumsum(counts)))
+    return pointers, [pointers[place] for place in places]
+
+
+def _lists(
+    blocks: Sequence[Block], places: Sequence[NDArray[np.int64]]
+) -> tuple[NDArray[np.int32], NDArray[np.uint32], NDArray[np.int64]]:
+    pointers, slots = _pointers(blocks, places, lambda block: len(block.lists))
+    lists = np.empty((pointers[-1], 3), np.int32)
+    bounds: list[NDArray[np.uint32]] = []
+    used = 0
+    for block, slot in zip(blocks, slots, strict=True):
+        for at, (attribute, intervals) in enumerate(block.lists):
+            ends = _ends(intervals)
+            lists[slot + at, 0] = attribute
+            lists[slot + at, 1] = used + ends.shape[1] * np.arange(len(slot))
+            lists[slot + at, 2] = lists[slot + at, 1] + ends.shape[1]
+            bounds.append(ends.ravel())
+            used += ends.size
+    return lists, np.concatenate(bounds) if bounds else np.empty(0, np.uint32), pointers
+
+
+def _ends(intervals: list[Interval]) -> NDArray[np.uint32]:
+    return np.stack([end for i in intervals for end in (i.low, i.high)], axis=1).astype(np.uint32)
+
+
+def _nears(
+    blocks: Sequence[Block], places: Sequence[NDArray[np.int64]]
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+    pointers, slots = _pointers(blocks, places, lambda block: len(block.nears))
+    nears = np.empty((pointers[-1], 3), np.int32)
+    values = np.empty((pointers[-1], 4), np.float64)
+    for block, slot in zip(blocks, slots, strict=True):
+        for at, near in enumerate(block.nears):
+            nears[slot + at] = near.latitude, near.longitude, near.flags
+            values[slot + at] = near.values
+    return nears, values, pointers

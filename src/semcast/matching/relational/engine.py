@@ -1,0 +1,236 @@
+"""The relational engine: many profiles × a batch of messages → Matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from semcast.matching.matches import Matches
+from semcast.matching.relational import kernels
+from semcast.matching.relational.arrays import assemble
+from semcast.matching.relational.columns import column_at, encode, find_column, numbers, text_matches
+from semcast.matching.relational.index import Builder, Like, shapes_of, spaces_of
+from semcast.matching.relational.spaces import NULL_CODE, OTHER_CODE, Codes, Space
+from semcast.profiles.relational import Profile
+
+BLOCK_ROWS = 1 << 16
+_FEW_ROWS = 512
+_MAX_SPREAD = 16  # entries per conjunction in the candidate lists of single rows
+
+
+class RelationalEngine:
+    """Matches batches against a fixed list of profiles.
+
+    Cost per batch: sorting it once per access attribute, then O(1) per conjunction plus a vector
+    test over its candidates. A few rows are looked up one by one instead, through lists of the
+    conjunctions that a code can be a candidate of.
+    """
+
+    def __init__(self, profiles: Sequence[Profile]) -> None:
+        shapes = shapes_of(profiles)
+        self.spaces = spaces_of(shapes)
+        builder = Builder(self.spaces)
+        blocks = [block for shape in shapes for block in builder.blocks(shape)]
+        self.attributes = list(builder.attributes.numbers)
+        self.places = list(builder.attributes.places)
+        ends = {-1: 1, **{at: self._codes(a) for at, a in enumerate(self.attributes)}}
+        self.width: Any = np.uint16 if max(ends.values()) <= 0xFFFF else np.uint32
+        self.arrays, self.orders = assemble(blocks, ends, self.width)
+        self._density = 1.0
+        self._few: _FewRows | None = None
+        self._schema: pa.Schema | None = None
+        self._paths: dict[str, list[int] | None] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_few": None, "_schema": None, "_paths": {}}
+
+    def _codes(self, attribute: str | Like) -> int:
+        return 3 if isinstance(attribute, Like) else self.spaces[attribute].end
+
+    def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
+        if not len(self.arrays.terms) or not batch.num_rows:
+            return Matches.none(batch.num_rows)
+        if isinstance(batch, pa.Table):
+            batches = batch.combine_chunks().to_batches(max_chunksize=BLOCK_ROWS)
+            return Matches.stacked([self._match(part) for part in batches])
+        starts = range(0, batch.num_rows, BLOCK_ROWS)
+        if len(starts) == 1:
+            return self._match(batch)
+        return Matches.stacked([self._match(batch.slice(start, BLOCK_ROWS)) for start in starts])
+
+    def _match(self, batch: pa.RecordBatch) -> Matches:
+        if batch.num_rows <= _FEW_ROWS:
+            few = self._few
+            if few is None:
+                few = self._few = _FewRows(self)
+            if batch.num_rows * few.candidates <= len(self.arrays.terms):
+                return few.match(batch)
+        return self._match_many(batch)
+
+    def _match_many(self, batch: pa.RecordBatch) -> Matches:
+        rows = batch.num_rows
+        codes = np.empty((len(self.attributes), rows), self.width)
+        self.encode(batch, codes)
+        places = self.encode_places(batch)
+        orders, starts = self._sorted(codes)
+        lanes = np.empty((len(self.orders.lanes), rows), self.width)
+        for lane, (order, attribute) in zip(lanes, self.orders.lanes.tolist(), strict=True):
+            kernels.gather(codes[attribute], orders[order], lane)
+        room = max(rows, int(self._density * rows * 1.2))
+        found_rows, found_profiles = np.empty(room, np.int32), np.empty(room, np.int32)
+        stamps = np.full(rows, -1, np.int32)
+        at, count = 0, 0
+        while True:
+            at, count = kernels.match_rows(
+                codes, lanes, orders.ravel(), starts, places, *self.arrays, at, count, stamps, found_rows, found_profiles
+            )  # fmt: skip
+            if at == len(self.arrays.terms):
+                break
+            more = np.empty(len(found_rows) + rows, np.int32)
+            found_rows = np.concatenate((found_rows, more))
+            found_profiles = np.concatenate((found_profiles, more))
+        self._density = max(1.0, count / rows)
+        indptr, indices = np.empty(rows + 1, np.int64), np.empty(count, np.int32)
+        kernels.by_row(found_rows, found_profiles, count, indptr, indices)
+        return Matches(indptr, indices)
+
+    def _sorted(self, codes: Codes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        rows = codes.shape[1]
+        orders = np.empty((len(self.orders.access), rows), np.int32)
+        origins = self.orders.origins
+        starts = np.empty(origins[-1], np.int32)
+        for at, attribute in enumerate(self.orders.access.tolist()):
+            mine = starts[origins[at] : origins[at + 1]]
+            if attribute < 0:
+                orders[at] = np.arange(rows)
+                mine[:] = 0, rows
+            else:
+                kernels.sort_rows(codes[attribute], mine, orders[at])
+        return orders, starts
+
+    # -- columns of a batch
+
+    def column(self, batch: pa.RecordBatch, name: str) -> Any:
+        schema = batch.schema
+        if self._schema is None or not schema.equals(self._schema):
+            wanted = [a for a in self.attributes if isinstance(a, str)]
+            wanted += [a.attribute for a in self.attributes if isinstance(a, Like)]
+            self._paths = {a: find_column(schema, a) for a in [*wanted, *self.places]}
+            self._schema = schema
+        path = self._paths[name]
+        return None if path is None else column_at(batch, path)
+
+    def encode(self, batch: pa.RecordBatch, codes: Codes) -> None:
+        for attribute, out in zip(self.attributes, codes, strict=True):
+            if isinstance(attribute, Like):
+                column = self.column(batch, attribute.attribute)
+                if column is None:
+                    out[:] = 0
+                else:
+                    text_matches(column, attribute.pattern, out)
+                continue
+            column = self.column(batch, attribute)
+            if column is None:
+                out[:] = NULL_CODE
+            else:
+                encode(column, self.spaces[attribute], out)
+
+    def encode_places(self, batch: pa.RecordBatch) -> NDArray[np.float64]:
+        places = np.empty((len(self.places), batch.num_rows))
+        for name, out in zip(self.places, places, strict=True):
+            out[:] = numbers(self.column(batch, name), batch.num_rows)
+        return places
+
+
+class _FewRows:
+    """Lists of candidate conjunctions by bucket of codes, for rows that come one by one."""
+
+    def __init__(self, engine: RelationalEngine) -> None:
+        self.engine = engine
+        terms, orders = engine.arrays.terms, engine.orders
+        sizes = np.diff(orders.origins) - 1
+        self.shifts = np.zeros(len(sizes), np.int64)
+        for order, size in enumerate(sizes.tolist()):
+            mine = terms[terms[:, 3] == order]
+            spans = mine[:, 2] - mine[:, 1]
+            shift = 0
+            while (spans >> shift).sum() > _MAX_SPREAD * len(mine) or size >> shift > 1 << 20:
+                shift += 1
+            self.shifts[order] = shift
+        self.bases = np.concatenate(([0], np.cumsum((sizes >> self.shifts) + 1))).astype(np.int64)
+        self.ptr = np.zeros(self.bases[-1] + 1, np.int64)
+        arguments = terms, orders.origins, self.shifts, self.bases, self.ptr
+        total = kernels.list_candidates(*arguments, np.empty(0, np.int32))
+        self.lists = np.empty(total, np.int32)
+        if total:
+            kernels.list_candidates(*arguments, self.lists)
+        buckets = (sizes >> self.shifts) + 1
+        means = [(b - a) / n for (a, b), n in zip(pairwise(self.ptr[self.bases].tolist()), buckets.tolist(), strict=True)]
+        self.candidates = max(1.0, float(sum(means)))
+        self.room = 1024
+
+    def match(self, batch: pa.RecordBatch) -> Matches:
+        engine, rows = self.engine, batch.num_rows
+        codes = np.empty((len(engine.attributes), rows), np.uint32)
+        self._encode(batch, codes)
+        places = engine.encode_places(batch)
+        while True:
+            found_rows, found_profiles = np.empty(self.room, np.int32), np.empty(self.room, np.int32)
+            count = kernels.match_few(
+                codes, places, engine.orders.access, engine.orders.origins, self.shifts, self.bases, self.ptr, self.lists,
+                *engine.arrays, found_rows, found_profiles,
+            )  # fmt: skip
+            if count >= 0:
+                break
+            self.room *= 2
+        keys = found_rows[:count].astype(np.int64) << 32 | found_profiles[:count]
+        keys = np.unique(keys)
+        indptr = np.searchsorted(keys, np.arange(rows + 1) << 32)
+        return Matches(indptr, (keys & 0xFFFFFFFF).astype(np.int32))
+
+    def _encode(self, batch: pa.RecordBatch, codes: Codes) -> None:
+        """As the engine's encode, but value by value: for a row or two numpy's overhead is the cost."""
+        engine = self.engine
+        if batch.num_rows > 4:
+            engine.encode(batch, codes)
+            return
+        for attribute, out in zip(engine.attributes, codes, strict=True):
+            if isinstance(attribute, str):
+                column = engine.column(batch, attribute)
+                if column is None:
+                    out[:] = NULL_CODE
+                elif column.type in _SCALAR_TYPES:
+                    space = engine.spaces[attribute]
+                    for row, value in enumerate(column.to_pylist()):
+                        out[row] = _code(space, value)
+                else:
+                    encode(column, engine.spaces[attribute], out)
+            else:
+                column = engine.column(batch, attribute.attribute)
+                if column is None:
+                    out[:] = 0
+                else:
+                    text_matches(column, attribute.pattern, out)
+
+
+_SCALAR_TYPES = {pa.bool_(), pa.string(), pa.large_string(), pa.int32(), pa.int64(), pa.float32(), pa.float64()}
+
+
+def _code(space: Space, value: Any) -> int:
+    if value is None:
+        return NULL_CODE
+    kind = type(value)
+    if kind is float:
+        segment = space.double
+    elif kind is str:
+        segment = space.string
+    elif kind is bool:
+        segment = space.boolean
+    else:
+        segment = space.number
+    return OTHER_CODE if segment is None else segment.code(value)

@@ -1,0 +1,281 @@
+"""Profiles → the arrays that the kernels run over.
+
+Each conjunction gets one *access* interval, on the attribute where it asks for the smallest share of
+the codes; a batch is sorted once per access attribute, so that a conjunction's candidates are one slice
+of it. What else it asks for is tested on the slice. Profiles are grouped by shape and handled as
+columns: a Python loop over a million profiles alone would take longer than all of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import degrees
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semcast.matching.relational.spaces import Segment, Space
+from semcast.profiles.relational import Profile
+from semcast.profiles.relational.constraints import Domain
+from semcast.profiles.relational.geo import EARTH_RADIUS_KM
+from semcast.profiles.relational.normal import Slot
+from semcast.profiles.relational.ranges import AFTER, BEFORE, BOTTOM
+from semcast.profiles.relational.syntax import Axes
+
+_EXACT = 2.0**53
+_SLACK_DEGREES = 1e-6
+
+Points = dict[str, dict[Domain, list[Any]]]
+
+
+class Like(NamedTuple):
+    """A derived attribute: whether a string matches a pattern. Codes: no string, no, yes."""
+
+    attribute: str
+    pattern: str
+
+
+class Shape(NamedTuple):
+    """All boxes of one shape: their profiles, and their points as columns."""
+
+    slots: tuple[Slot, ...]
+    profiles: NDArray[np.int64]
+    columns: list[list[tuple[Any, ...]]]  # per slot: centre, cuts and patterns
+
+
+class Interval(NamedTuple):
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+
+class Demand(NamedTuple):
+    """What the boxes of a shape ask of one attribute: one or several intervals of its codes."""
+
+    attribute: NDArray[np.int64] | int
+    intervals: list[Interval]
+    share: NDArray[np.float64] | None  # of the codes; None where it cannot be the access
+
+
+class Near(NamedTuple):
+    """Distance tests: which places, between which bounds (flags as in kernels._near)."""
+
+    latitude: int
+    longitude: int
+    flags: int
+    values: NDArray[np.float64]
+
+
+class Block(NamedTuple):
+    """Conjunctions with the same access attribute and the same number of tests of each kind."""
+
+    profiles: NDArray[np.int64]
+    access: int
+    interval: Interval
+    tests: list[tuple[NDArray[np.int64] | int, Interval]]
+    lists: list[tuple[NDArray[np.int64] | int, list[Interval]]]
+    nears: list[Near]
+
+
+class Attributes:
+    """Numbers the attributes, real and derived, and the places, in order of appearance."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str | Like, int] = {}
+        self.places: dict[str, int] = {}
+
+    def number(self, attribute: str | Like) -> int:
+        return self.numbers.setdefault(attribute, len(self.numbers))
+
+    def place(self, attribute: str) -> int:
+        return self.places.setdefault(attribute, len(self.places))
+
+
+def shapes_of(profiles: Sequence[Profile]) -> list[Shape]:
+    """Group all boxes by shape and turn their points into columns."""
+    groups: dict[tuple[Slot, ...], tuple[list[int], list[tuple[Any, ...]]]] = {}
+    for number, profile in enumerate(profiles):
+        for slots, points in profile.boxes:
+            group = groups.get(slots)
+            if group is None:
+                group = groups[slots] = ([], [])
+            group[0].append(number)
+            group[1].append(points)
+    shapes = []
+    for slots, (numbers, rows) in groups.items():
+        transposed = iter(zip(*rows, strict=True))
+        columns = [[next(transposed) for _ in range(slot.width)] for slot in slots]
+        shapes.append(Shape(slots, np.array(numbers, np.int64), columns))
+    return shapes
+
+
+def spaces_of(shapes: Sequence[Shape]) -> dict[str, Space]:
+    """The code space of every attribute that is compared with something or tested for NULL."""
+    found: Points = {}
+    for shape in shapes:
+        for slot, columns in zip(shape.slots, shape.columns, strict=True):
+            if isinstance(slot.attribute, Axes):
+                band = _band(slot, columns)
+                if band is not None:
+                    found.setdefault(slot.attribute.latitude, {}).setdefault(Domain.NUMBER, []).extend(band)
+                continue
+            kinds = found.setdefault(slot.attribute, {})
+            if slot.domain in (Domain.NULL, Domain.PRESENT):
+                continue
+            cuts = kinds.setdefault(slot.domain, [])
+            cuts.extend(_distinct(slot.domain, column) for column in columns[: slot.cuts])
+            cuts.extend(set(column) for column in columns[slot.width - slot.double_cuts :])
+    return {
+        attribute: Space({domain: _united(domain, cuts) for domain, cuts in kinds.items()})
+        for attribute, kinds in found.items()
+    }
+
+
+def _distinct(domain: Domain, column: tuple[Any, ...]) -> set[Any] | NDArray[np.float64]:
+    """The column's distinct values: doubles where all are exact as such, else the values themselves."""
+    if domain in (Domain.NUMBER, Domain.TIMESTAMP):
+        values = np.array(column)
+        if values.dtype.kind in "if" and np.abs(values).max() < _EXACT:
+            return np.unique(values.astype(np.float64))
+    return set(column)
+
+
+def _united(domain: Domain, parts: list[Any]) -> set[Any] | NDArray[np.float64]:
+    if domain in (Domain.NUMBER, Domain.TIMESTAMP) and all(isinstance(part, np.ndarray) for part in parts):
+        return np.unique(np.concatenate(parts)) if parts else np.empty(0)
+    values: set[Any] = set()
+    for part in parts:
+        values |= {_plain(v) for v in part.tolist()} if isinstance(part, np.ndarray) else part
+    return values
+
+
+def _plain(value: float) -> int | float:
+    return int(value) if value.is_integer() else value
+
+
+def _band(slot: Slot, columns: list[tuple[Any, ...]]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """The latitudes within reach of each centre, or None where the distance has no upper bound."""
+    if slot.domain is not Domain.NUMBER or slot.cuts % 2 != (slot.sides[:1] == (BOTTOM,)):
+        return None
+    center, reach = np.array(columns[0], np.float64), np.array(columns[1 + slot.cuts], np.float64)
+    degree = degrees(1) * reach / EARTH_RADIUS_KM + _SLACK_DEGREES
+    return center - degree, center + degree
+
+
+class Builder:
+    """Turns shapes into blocks of conjunctions."""
+
+    def __init__(self, spaces: dict[str, Space]) -> None:
+        self.spaces = spaces
+        self.attributes = Attributes()
+        for attribute in spaces:
+            self.attributes.number(attribute)
+
+    def blocks(self, shape: Shape) -> Iterator[Block]:
+        demands: list[Demand] = []
+        nears: list[list[Near]] = [[]]
+        for slot, columns in zip(shape.slots, shape.columns, strict=True):
+            if isinstance(slot.attribute, Axes):
+                band, tests = self._near(slot, slot.attribute, columns)
+                demands += band
+                nears = [[*chosen, test] for chosen in nears for test in tests]
+            else:
+                demands += self._demands(slot, slot.attribute, columns, len(shape.profiles))
+        for tests in nears:
+            yield from self._conjunctions(shape.profiles, demands, tests)
+
+    def _demands(self, slot: Slot, attribute: str, columns: list[tuple[Any, ...]], count: int) -> Iterator[Demand]:
+        space = self.spaces[attribute]
+        number = self.attributes.number(attribute)
+        if slot.domain is Domain.NULL:
+            yield Demand(number, [_constant(0, 1, count)], np.full(count, 0.5))
+            return
+        if slot.domain is Domain.PRESENT:
+            yield Demand(number, [_constant(1, space.end, count)], np.ones(count))
+            return
+        patterns = columns[slot.cuts : slot.cuts + slot.likes + slot.unlikes]
+        if slot.sides != (BOTTOM,) or not patterns:
+            yield self._ranges(slot, number, space, columns, count)
+        for at, column in enumerate(patterns):
+            numbers = np.array([self.attributes.number(Like(attribute, p)) for p in column])
+            wanted = 2 if at < slot.likes else 1
+            yield Demand(numbers, [_constant(wanted, wanted + 1, count)], None)
+
+    def _ranges(self, slot: Slot, number: int, space: Space, columns: list[tuple[Any, ...]], count: int) -> Demand:
+        intervals: list[Interval] = []
+        share = np.zeros(count)
+        segments = space.segments(slot.domain)
+        for segment in segments:
+            if segment is segments[-1] and slot.double_sides is not None:
+                found = _intervals(slot.double_sides, segment, columns[slot.width - slot.double_cuts :], count)
+            else:
+                found = _intervals(slot.sides, segment, columns[: slot.cuts], count)
+            classes = len(segment.points) + 1
+            for interval in found:
+                share += (interval.high - interval.low + 1) / 2 / classes / len(segments)
+            intervals += found
+        return Demand(number, intervals, share)
+
+    def _near(self, slot: Slot, axes: Axes, columns: list[tuple[Any, ...]]) -> tuple[list[Demand], list[Near]]:
+        places = self.attributes.place(axes.latitude), self.attributes.place(axes.longitude)
+        center = np.array(columns[:2], np.float64)
+        count = center.shape[1]
+        if slot.domain in (Domain.NULL, Domain.PRESENT):
+            ends = np.tile(np.array([[0.0], [np.inf]]), count)
+            flags = 4 if slot.domain is Domain.NULL else 0
+            return [], [Near(*places, flags, np.vstack([center, ends]).T)]
+        cuts: list[tuple[Any, int]] = list(zip(columns[2:], slot.sides[-slot.cuts :] if slot.cuts else (), strict=True))
+        if slot.sides[0] == BOTTOM:
+            cuts.insert(0, (np.full(count, -1.0), BEFORE))
+        if len(cuts) % 2:
+            cuts.append((np.full(count, np.inf), AFTER))
+        tests = []
+        for (low, low_side), (high, high_side) in zip(cuts[::2], cuts[1::2], strict=True):
+            ends = np.array([low, high], np.float64)
+            flags = (low_side == AFTER) + 2 * (high_side == BEFORE)
+            tests.append(Near(*places, flags, np.vstack([center, ends]).T))
+        band = _band(slot, columns)
+        if band is None:
+            return [], tests
+        space, number = self.spaces[axes.latitude], self.attributes.number(axes.latitude)
+        inside = Slot(axes.latitude, Domain.NUMBER, (BEFORE, AFTER), 0, 0, None)
+        return [self._ranges(inside, number, space, [tuple(b.tolist()) for b in band], count)], tests
+
+    def _conjunctions(self, profiles: NDArray[np.int64], demands: list[Demand], nears: list[Near]) -> Iterator[Block]:
+        shares = [np.full(len(profiles), 2.0) if d.share is None else d.share for d in demands]
+        choice = np.argmin(np.array(shares), axis=0) if demands else np.zeros(len(profiles), np.int64)
+        for access in range(max(1, len(demands))):
+            mine = np.flatnonzero(choice == access)
+            if not len(mine):
+                continue
+            usable = bool(demands) and demands[access].share is not None
+            rest = [_taken(d, mine) for at, d in enumerate(demands) if not (usable and at == access)]
+            tests = [(d.attribute, d.intervals[0]) for d in rest if len(d.intervals) == 1]
+            lists = [(d.attribute, d.intervals) for d in rest if len(d.intervals) != 1]
+            near = [n._replace(values=n.values[mine]) for n in nears]
+            chosen = _taken(demands[access], mine) if usable else Demand(-1, [_constant(0, 1, len(mine))], None)
+            assert isinstance(chosen.attribute, int)
+            for interval in chosen.intervals:
+                yield Block(profiles[mine], chosen.attribute, interval, tests, lists, near)
+
+
+def _constant(low: int, high: int, count: int) -> Interval:
+    return Interval(np.full(count, low, np.int64), np.full(count, high, np.int64))
+
+
+def _taken(demand: Demand, rows: NDArray[np.int64]) -> Demand:
+    attribute = demand.attribute if isinstance(demand.attribute, int) else demand.attribute[rows]
+    return Demand(attribute, [Interval(i.low[rows], i.high[rows]) for i in demand.intervals], demand.share)
+
+
+def _intervals(
+    sides: tuple[int, ...], segment: Segment, cuts: list[tuple[Any, ...]], count: int
+) -> list[Interval]:
+    ends: list[NDArray[np.int64]] = []
+    if sides[:1] == (BOTTOM,):
+        ends.append(np.full(count, segment.start, np.int64))
+        sides = sides[1:]
+    ends += [segment.position(column, side) for column, side in zip(cuts, sides, strict=True)]
+    if len(ends) % 2:
+        ends.append(np.full(count, segment.end, np.int64))
+    return [Interval(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True)]

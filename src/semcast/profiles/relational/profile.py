@@ -1,0 +1,151 @@
+"""Relational profiles as a closed algebra: parse, canonical text, covers, overlaps."""
+
+from __future__ import annotations
+
+from semcast.model import ProfileError, Schema
+from semcast.profiles.relational import constraints as c
+from semcast.profiles.relational import ranges as sets
+from semcast.profiles.relational.canonical import canonical_text
+from semcast.profiles.relational.constraints import Domain
+from semcast.profiles.relational.geo import implied_ranges
+from semcast.profiles.relational.normal import Box, Conjunction, conjoined, lies_within, normal_form
+from semcast.profiles.relational.parser import parse_syntax
+from semcast.profiles.relational.syntax import Distance
+
+MAX_COVER_STEPS = 4096  # pieces looked at before `covers` of disjunctions gives up and answers False
+
+
+class Profile:
+    """A consumer's interest: the text as written and its boxes (the normal form).
+
+    Two profiles are equal when their boxes are, however they were written.
+    """
+
+    __slots__ = ("boxes", "text")
+
+    def __init__(self, text: str, boxes: tuple[Box, ...]) -> None:
+        self.text = text
+        self.boxes = boxes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Profile) and self.boxes == other.boxes
+
+    def __hash__(self) -> int:
+        return hash(self.boxes)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Profile, (self.text, self.boxes)
+
+    def __str__(self) -> str:
+        return canonical(self)
+
+    def __repr__(self) -> str:
+        return f"Profile({self.text!r})"
+
+
+def parse(text: str, schema: Schema | None = None) -> Profile:
+    """Read a profile; raise ProfileError, and nothing else, for what is no profile."""
+    try:
+        return Profile(text, normal_form(parse_syntax(text, schema), text))
+    except RecursionError:
+        raise ProfileError("the profile is nested too deeply", text, 0, length=len(text)) from None
+
+
+def canonical(profile: Profile) -> str:
+    """The text that all ways of writing ``profile`` share.
+
+    Only where doubles see another set than exact numbers do (two integers beyond 2^53 that are one
+    double, in one profile) may no shorter text say the same; then it is the text as written.
+    """
+    text = canonical_text(profile.boxes)
+    if any(slot.double_sides is not None for box in profile.boxes for slot in box.shape):
+        return text if parse(text) == profile else profile.text
+    return text
+
+
+def covers(a: Profile, b: Profile) -> bool:
+    """True only if every message that matches ``b`` matches ``a``.
+
+    Complete where ``b`` is a conjunction of intervals and sets and ``a`` is one too; for disjunctions
+    ``b`` is cut along the boxes of ``a``, up to MAX_COVER_STEPS pieces.
+    """
+    wide = [box.constraints() for box in a.boxes]
+    return all(_covered(box.constraints(), wide) for box in b.boxes)
+
+
+def overlaps(a: Profile, b: Profile) -> bool:
+    """False only if no message can match both."""
+    return any(_meet(x.constraints(), y.constraints()) for x in a.boxes for y in b.boxes)
+
+
+def _covered(narrow: Conjunction, wide: list[Conjunction]) -> bool:
+    """Is every message of ``narrow`` in one of ``wide``? Cut ``narrow`` along the boxes that meet it."""
+    steps = 0
+    pieces = [narrow]
+    while pieces:
+        piece = pieces.pop()
+        if any(_implies(piece, box) for box in wide):
+            continue
+        steps += 1
+        if steps > MAX_COVER_STEPS or len(wide) == 1:
+            return False
+        cut = next((cut for box in wide if (cut := _cut(piece, box)) is not None), None)
+        if cut is None:
+            return False
+        pieces += cut
+    return True
+
+
+def _implies(narrow: Conjunction, wide: Conjunction) -> bool:
+    if lies_within(narrow, wide):
+        return True
+    if not any(isinstance(a, Distance) for a in wide):
+        return False
+    plain = {a: x for a, x in wide.items() if not isinstance(a, Distance)}
+    return lies_within(narrow, plain) and all(
+        _distance_implied(narrow, a, x) for a, x in wide.items() if isinstance(a, Distance)
+    )
+
+
+def _distance_implied(narrow: Conjunction, wanted: Distance, constraint: c.Constraint) -> bool:
+    for known, mine in narrow.items():
+        if isinstance(known, Distance) and mine.domain is Domain.NUMBER:
+            implied = implied_ranges(known, c.doubles_of(mine), wanted)
+            if implied is not None and c.holds_within(c.Constraint(Domain.NUMBER, implied), constraint):
+                return True
+    return constraint.domain is Domain.PRESENT and wanted in narrow
+
+
+def _cut(piece: Conjunction, box: Conjunction) -> list[Conjunction] | None:
+    """Split ``piece`` into the part inside ``box`` and parts outside; None where that gains nothing."""
+    inside = conjoined(piece, box)
+    if inside is None:
+        return None
+    parts: list[Conjunction] = []
+    rest = dict(piece)
+    for attribute, constraint in box.items():
+        mine = rest.get(attribute)
+        if mine is None:
+            return None  # all values of the attribute, of every kind: no constraint says that
+        left = c.outside(mine, constraint)
+        if left is None:
+            return None
+        parts += [{**rest, attribute: x} for x in left]
+        common = c.both(mine, constraint)
+        assert common is not None
+        rest[attribute] = common
+    return [*parts, rest]
+
+
+def _meet(a: Conjunction, b: Conjunction) -> bool:
+    both = conjoined(a, b)
+    if both is None:
+        return False
+    for known, mine in a.items():
+        for wanted, other in b.items():
+            if isinstance(known, Distance) and isinstance(wanted, Distance) and known != wanted:
+                implied = implied_ranges(known, c.doubles_of(mine), wanted) if mine.domain is Domain.NUMBER else None
+                asked = c.doubles_of(other)
+                if implied is not None and other.domain is Domain.NUMBER and not sets.intersect(implied, asked):
+                    return False
+    return True
