@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -11,9 +13,11 @@ import duckdb
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.relational_worlds import COLUMNS, EPOCH, conjunctions, tables, texts
+from tests.laws.relational_worlds import COLUMNS, EPOCH, conjunctions, predicates, tables, texts
 
 import semcast
+from semcast.profiles.relational.normal import normal_form
+from semcast.profiles.relational.parser import parse_syntax
 
 language = semcast.language("relational")
 profile_lists = st.lists(texts, min_size=1, max_size=12)
@@ -56,6 +60,23 @@ def test_matching_equals_duckdb(written: list[str], table: pa.Table) -> None:
     expected = [[row, at] for row, values in enumerate(rows) for at, value in enumerate(values) if value]
     profiles = [language.parse(text) for text in written]
     assert language.matcher(profiles).match(table).pairs().tolist() == expected
+
+
+simple = st.lists(predicates(), min_size=1, max_size=4).map(" AND ".join)
+
+
+@given(simple, st.lists(st.sampled_from(["0", "1", "2.5", "0.1", "'a'", "'abc'", "''"]), min_size=8, max_size=8))
+@settings(max_examples=500, deadline=None)
+def test_a_profile_read_by_its_template_equals_the_parsed_one(text: str, literals: list[str]) -> None:
+    with contextlib.suppress(semcast.ProfileError):
+        language.parse(text)  # leaves a template behind, if its skeleton can have one
+    replace = iter(literals * 4)
+    varied = re.sub(r"(?<![\w.'])\d[\d.]*(?![\w.'])|'\w*'(?!')", lambda _: next(replace), text)
+    try:
+        expected = normal_form(parse_syntax(varied), varied)
+    except semcast.ProfileError:
+        return
+    assert language.parse(varied).boxes == expected
 
 
 @given(texts)

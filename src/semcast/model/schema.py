@@ -46,6 +46,8 @@ class Schema(Mapping[str, Kind]):
 
     def __init__(self, fields: Mapping[str, Kind | str]) -> None:
         self._fields = {name: kind_of(kind, name) for name, kind in fields.items()}
+        self.key = tuple(sorted(self._fields.items()))
+        """Equal for schemas that declare the same."""
 
     @classmethod
     def from_ddl(cls, text: str) -> Schema:

@@ -20,6 +20,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from semcast.model import SemcastError
+from semcast.pipeline.interrupts import interruptible
 from semcast.pipeline.java import Java, find_java
 
 _MIB = 1 << 20
@@ -81,7 +82,7 @@ def _build(settings: Mapping[str, str]) -> SparkSession:
 
 def _start(settings: Mapping[str, str], master: str) -> SparkSession:
     java = find_java()
-    with _environment(_variables(java, master)):
+    with _environment(_variables(java, master)), interruptible():
         try:
             return _build(settings)
         except PySparkRuntimeError as error:

@@ -253,10 +253,25 @@ def list_candidates(terms, origins, shifts, bases, ptr, out):  # type: ignore[no
     return ptr[len(ptr) - 1]
 
 
+@njit("int64(int32[::1], int64, int64)", cache=True, nogil=True)
+def _sorted_and_distinct(profiles, begin, end):  # type: ignore[no-untyped-def]
+    """Sort a row's profiles in place and drop repeated ones; one order's come sorted already."""
+    for i in range(begin + 1, end):
+        if profiles[i - 1] >= profiles[i]:
+            profiles[begin:end].sort()
+            kept = begin + 1
+            for k in range(begin + 1, end):
+                if profiles[k] != profiles[kept - 1]:
+                    profiles[kept] = profiles[k]
+                    kept += 1
+            return kept
+    return end
+
+
 _MATCH_FEW = (
     "int64(uint32[:, ::1], float64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], "
     + _INDEX
-    + ", int32[::1], int32[::1])"
+    + ", int64[::1], int32[::1])"
 )
 
 
@@ -264,14 +279,13 @@ _MATCH_FEW = (
 def match_few(  # type: ignore[no-untyped-def]
     codes, places, access, origins, shifts, bases, ptr, candidates,
     terms, test_ptr, tests, test_low, test_width, list_ptr, lists, bounds, near_ptr, nears, near_values,
-    rows, profiles,
+    indptr, profiles,
 ):  # fmt: skip
-    """As match_rows for a few rows, each looked up on its own; -1 when ``rows`` has no room.
-
-    Pairs come by row; within a row they are neither sorted nor unique.
-    """
+    """As match_rows and by_row for a few rows, each looked up on its own; -1 when there is no room."""
     count = 0
     for row in range(codes.shape[1]):
+        begin = count
+        indptr[row] = begin
         for g in range(len(access)):
             code = np.int64(0) if access[g] < 0 else np.int64(codes[access[g], row])
             bucket = bases[g] + (code >> shifts[g])
@@ -293,11 +307,12 @@ def match_few(  # type: ignore[no-untyped-def]
                     good = _near(places[nears[t, 0], row], places[nears[t, 1], row], v[0], v[1], v[2], v[3], np.int64(nears[t, 2]))
                     t += 1
                 if good:
-                    if count == len(rows):
+                    if count == len(profiles):
                         return -1
-                    rows[count] = row
                     profiles[count] = terms[c, 0]
                     count += 1
+        count = _sorted_and_distinct(profiles, begin, count)
+    indptr[codes.shape[1]] = count
     return count
 
 

@@ -44,10 +44,11 @@ class Segment:
 
     def code(self, value: Any) -> int:
         """The code of one value, which must be comparable with the points."""
-        if value != value:
-            return self.end - 1
-        at = bisect_left(self.points, value)
-        return self.start + 2 * at + (at < len(self.points) and self.points[at] == value)
+        points = self.points
+        at = bisect_left(points, value)
+        if at < len(points) and points[at] == value:
+            return self.start + 2 * at + 1
+        return self.start + 2 * at if value == value else self.end - 1  # NaN is above all
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_ranks": None}

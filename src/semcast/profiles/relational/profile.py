@@ -10,8 +10,10 @@ from semcast.profiles.relational.constraints import Domain
 from semcast.profiles.relational.geo import implied_ranges
 from semcast.profiles.relational.normal import Box, Conjunction, conjoined, lies_within, normal_form
 from semcast.profiles.relational.parser import parse_syntax
-from semcast.profiles.relational.syntax import Distance
+from semcast.profiles.relational.syntax import Distance, Node
+from semcast.profiles.relational.templates import Templates
 
+_TEMPLATE_SIZE = 4096  # a longer text is not one of many that an application writes
 MAX_COVER_STEPS = 4096  # pieces looked at before `covers` of disjunctions gives up and answers False
 
 
@@ -43,10 +45,26 @@ class Profile:
         return f"Profile({self.text!r})"
 
 
+_templates = Templates()
+
+
 def parse(text: str, schema: Schema | None = None) -> Profile:
     """Read a profile; raise ProfileError, and nothing else, for what is no profile."""
+    if not isinstance(text, str) or len(text) > _TEMPLATE_SIZE or not text.isascii():
+        return _parsed(text, schema)[0]
+    template, literals, key = _templates.find(text, schema)
+    boxes = None if template is None else template.boxes(literals)
+    if boxes is not None:
+        return Profile(text, boxes)
+    profile, node = _parsed(text, schema)
+    _templates.remember(key, literals, node)
+    return profile
+
+
+def _parsed(text: str, schema: Schema | None) -> tuple[Profile, Node]:
     try:
-        return Profile(text, normal_form(parse_syntax(text, schema), text))
+        node = parse_syntax(text, schema)
+        return Profile(text, normal_form(node, text)), node
     except RecursionError:
         raise ProfileError("the profile is nested too deeply", text, 0, length=len(text)) from None
 

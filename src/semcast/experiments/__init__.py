@@ -1,0 +1,1 @@
+"""Workloads, benchmarks and, one file each, the papers' figures."""

@@ -1,0 +1,54 @@
+"""What all tests share: programs that may be missing, and one Spark for the whole run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MISSING = "program missing: "
+
+
+@pytest.fixture
+def require_program() -> Callable[[str], str]:
+    """Give a function that returns a program's path, or skips the test; with CI=true it fails instead."""
+    return find_program
+
+
+def find_program(name: str) -> str:
+    path = shutil.which(name)
+    if path is not None:
+        return path
+    if os.environ.get("CI", "").lower() in ("", "0", "false"):
+        pytest.skip(_MISSING + name)
+    pytest.fail(f"{_MISSING}{name} (with CI=true every test must run; .ci/run installs what they need)", pytrace=False)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """End with the programs whose absence cost tests, so that a green run is not taken for a full one."""
+    missing: dict[str, list[str]] = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        _, found, program = str(report.longrepr).partition(_MISSING)
+        if found:
+            missing.setdefault(program.strip("')\""), []).append(report.nodeid)
+    if not missing:
+        return
+    terminalreporter.section("tests did not run", sep="!", red=True, bold=True)
+    for program, tests in sorted(missing.items()):
+        terminalreporter.line(f"SKIPPED because a program is missing: {program} ({len(tests)} tests)", red=True)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one embedded Spark of a test run; it takes seconds to start."""
+    from semcast.pipeline.session import session
+
+    spark = session("semcast tests", "local[2]", **{"spark.driver.memory": "1g"})
+    yield spark
+    spark.stop()

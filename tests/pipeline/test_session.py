@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, SparkSession
+
+from semcast.model import SemcastError
+from semcast.pipeline.session import session
+
+pytestmark = pytest.mark.spark
+
+LISTENING = "0A"  # the state, in /proc/net/tcp
+
+
+def run(code: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a process of its own, since a process can start only one JVM."""
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env={**os.environ, **environ}, capture_output=True, text=True
+    )
+
+
+def workers(spark: SparkSession, expression: str) -> list[str]:
+    """What ``expression`` says in each of two Python workers."""
+
+    def tell(batches: Iterator[object]) -> Iterator[object]:
+        import os  # noqa: F401
+        import sys  # noqa: F401
+
+        import pyarrow as pa
+
+        for _ in batches:
+            pass
+        yield pa.RecordBatch.from_pydict({"said": [str(eval(expression))]})
+
+    frame: DataFrame = spark.range(0, 2, 1, 2).mapInArrow(tell, "said string")  # type: ignore[arg-type]
+    return [row.said for row in frame.collect()]
+
+
+def test_settings_give_profiles_their_meaning(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.conf.get("spark.sql.caseSensitive") == "true"
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "4"
+
+
+def test_running_session_is_used_again_from_any_thread(spark: SparkSession) -> None:
+    found = []
+    thread = threading.Thread(target=lambda: found.append(session()))
+    thread.start()
+    thread.join()
+    assert session() is spark
+    assert found[0].sparkContext is spark.sparkContext
+
+
+def test_running_session_cannot_be_moved_to_another_master(spark: SparkSession) -> None:
+    with pytest.raises(SemcastError, match=r"already runs on local\[2\]"):
+        session(master="local[3]")
+
+
+def test_running_session_takes_settings_that_can_still_change(spark: SparkSession) -> None:
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    assert session(**{"spark.sql.shuffle.partitions": 7}).conf.get("spark.sql.shuffle.partitions") == "7"
+    spark.conf.set("spark.sql.shuffle.partitions", str(before))
+    with pytest.raises(SemcastError, match=r"spark\.driver\.memory cannot be changed"):
+        session(**{"spark.driver.memory": "3g"})
+
+
+def test_workers_run_this_python(spark: SparkSession) -> None:
+    assert set(workers(spark, "sys.executable")) == {sys.executable}
+
+
+def test_workers_are_forked_with_the_kernels_loaded(spark: SparkSession) -> None:
+    assert set(workers(spark, "'semcast.matching.relational.kernels' in sys.modules")) == {"True"}
+
+
+def test_forks_can_use_arrows_threads(spark: SparkSession) -> None:
+    table = "__import__('pyarrow').table({'a': range(300_000), 'b': range(300_000)})"
+    assert set(workers(spark, f"{table}.group_by('a').aggregate([('b', 'sum')]).num_rows")) == {"300000"}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_nothing_listens_beyond_the_loopback(spark: SparkSession) -> None:
+    workers(spark, "1")  # their daemon listens too
+    ours = {os.getpid()}
+    parents = {int(path.parent.name): parent(path) for path in Path("/proc").glob("[0-9]*/stat")}
+    while more := {pid for pid, father in parents.items() if father in ours} - ours:
+        ours |= more
+    sockets = {inode for pid in ours for inode in inodes(pid)}
+    addresses = [address for address, inode in listening() if inode in sockets]
+    assert addresses
+    assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
+
+
+def parent(stat: Path) -> int:
+    try:
+        return int(stat.read_text().rpartition(")")[2].split()[1])
+    except OSError:  # it ended just now
+        return 0
+
+
+def inodes(pid: int) -> Iterator[str]:
+    for handle in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = os.readlink(handle)
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            yield target[len("socket:[") : -1]
+
+
+def listening() -> Iterator[tuple[str, str]]:
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == LISTENING:
+                yield fields[1].partition(":")[0], fields[9]
+
+
+def test_error_in_a_worker_is_raised_and_not_printed_too(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(PythonException, match="ZeroDivisionError"):
+        workers(spark, "1 / 0")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        spark.sql("select 1 / 0").collect()
+    assert capfd.readouterr().err == ""
+
+
+def test_start_is_silent_and_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    done = run("from semcast.pipeline.session import session; session().range(9).count()", folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(folder.iterdir()) == []
+
+
+def test_start_ignores_another_installations_environment(tmp_path: Path) -> None:
+    code = "from semcast.pipeline.session import session; print(session().range(9).count())"
+    done = run(
+        code, tmp_path, SPARK_HOME="/opt/old spark", PYSPARK_PYTHON="/usr/bin/python2", SPARK_LOCAL_IP="10.1.1.1"
+    )
+    assert (done.stdout, done.stderr) == ("9\n", "")
+
+
+def test_jvm_that_cannot_start_is_one_clear_error(tmp_path: Path) -> None:
+    code = """
+from semcast.model import SemcastError
+from semcast.pipeline.session import session
+try:
+    session(**{"spark.driver.memory": "900000000g"})
+except SemcastError as error:
+    print(error)
+"""
+    done = run(code, tmp_path)
+    assert "ended while it started Spark with 900000000g of memory" in done.stdout
+
+
+INTERRUPTED = """
+import os, time
+from semcast.pipeline.session import session
+
+def sleep(batches):
+    for batch in batches:
+        open("running", "w").close()
+        time.sleep(1000)
+        yield batch
+
+print(os.getpid(), flush=True)
+spark = session(master="local[2]")
+try:
+    spark.range(0, 2, 1, 2).mapInArrow(sleep, "id long").count()
+except KeyboardInterrupt:
+    tracker = spark.sparkContext.statusTracker()
+    while tracker.getActiveJobsIds():
+        time.sleep(0.1)
+    print(spark.range(9).count())
+"""
+
+
+def interrupt_when(ready: Path | None, cwd: Path) -> tuple[int, str, str]:
+    """Start the program above in a terminal's way, as a group, and send Ctrl-C to all of it."""
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], cwd=cwd, text=True, start_new_session=True, **streams
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        deadline = time.monotonic() + 120
+        while not (ready.exists() if ready else children(process.pid)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        # Ends only when every process that holds the pipes has ended, the JVM among them.
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+
+def children(pid: int) -> str:
+    return subprocess.run(["ps", "-o", "pid=", "-s", str(pid)], capture_output=True, text=True).stdout.split()[1:]
+
+
+def test_interrupt_in_a_job_cancels_it_and_spark_lives_on(tmp_path: Path) -> None:
+    assert interrupt_when(tmp_path / "running", tmp_path) == (0, "9\n", "")
+
+
+def test_interrupt_while_spark_starts_leaves_no_jvm_behind(tmp_path: Path) -> None:
+    code, out, err = interrupt_when(None, tmp_path)
+    assert (code, out) == (-signal.SIGINT, "")
+    assert err.strip().splitlines()[-1] == "KeyboardInterrupt"
