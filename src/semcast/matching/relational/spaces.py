@@ -38,8 +38,7 @@ class Segment:
         """The first code after the cut on ``side`` of each of ``points`` (all of them are known)."""
         if self._ranks is None:
             self._ranks = {point: rank for rank, point in enumerate(self.points)}
-        ranks = self._ranks
-        found = np.fromiter((ranks[point] for point in points), np.int64, len(points))
+        found = np.fromiter(map(self._ranks.__getitem__, points), np.int64, len(points))
         return self.start + 2 * found + 1 + side
 
     def code(self, value: Any) -> int:
@@ -73,8 +72,9 @@ class NumberSegment(Segment):
         self.table = np.searchsorted(owner, np.arange(buckets + 1)).astype(np.int32)
 
     def position(self, points: Sequence[Any], side: int) -> NDArray[np.int64]:
-        ranks = np.searchsorted(self.array, np.asarray(points, np.float64))
-        return self.start + 2 * ranks + 1 + side
+        codes = np.empty(len(points), np.uint32)
+        self.encode(np.asarray(points, np.float64), codes)
+        return codes.astype(np.int64) + side
 
     def encode(self, values: NDArray[np.float64], out: Codes) -> None:
         kernels.code_numbers(values, self.array, self.table, self.low, self.scale, self.start, out)
