@@ -41,7 +41,7 @@ def workers(spark: SparkSession, expression: str) -> list[str]:
             pass
         yield pa.RecordBatch.from_pydict({"said": [str(eval(expression))]})
 
-    frame: DataFrame = spark.range(0, 2, 1, 2).mapInArrow(tell, "said string")  # type: ignore[arg-type]
+    frame: DataFrame = spark.range(0, 2, 1, 2).mapInArrow(tell, "said string")
     return [row.said for row in frame.collect()]
 
 
@@ -67,7 +67,7 @@ def test_running_session_cannot_be_moved_to_another_master(spark: SparkSession) 
 
 def test_running_session_takes_settings_that_can_still_change(spark: SparkSession) -> None:
     before = spark.conf.get("spark.sql.shuffle.partitions")
-    assert session(**{"spark.sql.shuffle.partitions": 7}).conf.get("spark.sql.shuffle.partitions") == "7"
+    assert session(**{"spark.sql.shuffle.partitions": "7"}).conf.get("spark.sql.shuffle.partitions") == "7"
     spark.conf.set("spark.sql.shuffle.partitions", str(before))
     with pytest.raises(SemcastError, match=r"spark\.driver\.memory cannot be changed"):
         session(**{"spark.driver.memory": "3g"})
@@ -212,7 +212,7 @@ def test_interrupt_while_spark_starts_leaves_no_jvm_behind(
     ps = require_program("ps")
 
     def jvm_starts(group: int) -> bool:
-        lines = subprocess.check_output([ps, "-axo", "pgid=,args="], text=True).splitlines()
+        lines = subprocess.check_output([ps, "-axwwo", "pgid=,args="], text=True).splitlines()
         return any(line.split()[0] == str(group) and "deploy.SparkSubmit" in line for line in lines)
 
     code, out, err = interrupt_when(jvm_starts, tmp_path)

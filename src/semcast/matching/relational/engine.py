@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,28 @@ _SCALAR_ROWS = 4
 _MAX_SPREAD = 16  # entries per conjunction in the candidate lists of single rows
 
 
+class Scratch:
+    """Memory that one batch leaves to the next: fresh pages cost as much as the matching itself."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, NDArray[Any]] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """An array of this shape; what is in it is unspecified."""
+        size = prod(shape)
+        return self.grow(name, size, dtype)[:size].reshape(shape)
+
+    def grow(self, name: str, size: int, dtype: Any, keep: int = 0) -> NDArray[Any]:
+        """A flat array of at least this size, with the first ``keep`` values that it had."""
+        held = self._held.get(name)
+        if held is None or len(held) < size:
+            grown = np.empty(size, dtype)
+            if held is not None:
+                grown[:keep] = held[:keep]
+            held = self._held[name] = grown
+        return held
+
+
 class RelationalEngine:
     """Matches batches against a fixed list of profiles.
 
@@ -42,12 +65,12 @@ class RelationalEngine:
         ends = {-1: 1, **{at: self._codes(a) for at, a in enumerate(self.attributes)}}
         self.width: Any = np.uint16 if max(ends.values()) <= 0xFFFF else np.uint32
         self.arrays, self.orders = assemble(blocks, ends, self.width)
-        self._density = 1.0
+        self._scratch: list[Scratch] = []
         self._few: _FewRows | None = None
         self._paths: tuple[pa.Schema, list[list[int] | None]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_few": None, "_paths": None}
+        return {**self.__dict__, "_few": None, "_paths": None, "_scratch": []}
 
     def _codes(self, attribute: str | Like) -> int:
         return 3 if isinstance(attribute, Like) else self.spaces[attribute].end
@@ -74,36 +97,33 @@ class RelationalEngine:
 
     def _match_many(self, batch: pa.RecordBatch) -> Matches:
         rows = batch.num_rows
-        codes = np.empty((len(self.attributes), rows), self.width)
+        scratch = self._scratch.pop() if self._scratch else Scratch()
+        codes = scratch.take("codes", (len(self.attributes), rows), self.width)
         self.encode(batch, codes)
         places = self.encode_places(batch)
-        orders, starts = self._sorted(codes)
-        lanes = np.empty((len(self.orders.lanes), rows), self.width)
+        orders, starts = self._sorted(codes, scratch)
+        lanes = scratch.take("lanes", (len(self.orders.lanes), rows), self.width)
         for lane, (order, attribute) in zip(lanes, self.orders.lanes.tolist(), strict=True):
             kernels.gather(codes[attribute], orders[order], lane)
-        room = max(rows, int(self._density * rows * 1.2))
-        found_rows, found_profiles = np.empty(room, np.int32), np.empty(room, np.int32)
-        stamps = np.full(rows, -1, np.int32)
-        at, count = 0, 0
-        while True:
+        stamps = scratch.take("stamps", (rows,), np.int32)
+        stamps[:] = -1
+        at, count, room = 0, 0, rows
+        while at < len(self.arrays.terms):
+            found_rows, found_profiles = (scratch.grow(name, room, np.int32, count) for name in ("rows", "profiles"))
             at, count = kernels.match_rows(
                 codes, lanes, orders.ravel(), starts, places, *self.arrays, at, count, stamps, found_rows, found_profiles
             )  # fmt: skip
-            if at == len(self.arrays.terms):
-                break
-            more = np.empty(len(found_rows) + rows, np.int32)
-            found_rows = np.concatenate((found_rows, more))
-            found_profiles = np.concatenate((found_profiles, more))
-        self._density = max(1.0, count / rows)
+            room = 2 * len(found_rows)
         indptr, indices = np.empty(rows + 1, np.int64), np.empty(count, np.int32)
         kernels.by_row(found_rows, found_profiles, count, indptr, indices)
+        self._scratch.append(scratch)
         return Matches(indptr, indices)
 
-    def _sorted(self, codes: Codes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _sorted(self, codes: Codes, scratch: Scratch) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         rows = codes.shape[1]
-        orders = np.empty((len(self.orders.access), rows), np.int32)
+        orders = scratch.take("orders", (len(self.orders.access), rows), np.int32)
         origins = self.orders.origins
-        starts = np.empty(origins[-1], np.int32)
+        starts = scratch.take("starts", (int(origins[-1]),), np.int32)
         for at, attribute in enumerate(self.orders.access.tolist()):
             mine = starts[origins[at] : origins[at + 1]]
             if attribute < 0:
