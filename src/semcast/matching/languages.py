@@ -40,6 +40,13 @@ class Language(Generic[P]):
         """False only if no message can match both."""
         raise NotImplementedError
 
+    def wanted(self, profiles: Sequence[P]) -> dict[str, frozenset[Kind]]:
+        """The columns that ``profiles`` look at, each with the kinds they compare it with.
+
+        It stands in for a schema where none is declared; no kind means that only NULL is asked for.
+        """
+        raise NotImplementedError
+
     def matcher(self, profiles: Sequence[P] = (), engine: str | None = None) -> Matcher[P]:
         """A matcher of ``profiles``, whose indices are their positions."""
         # Engines bring numba, which takes a second to import; parsing and covering need none.
@@ -68,6 +75,9 @@ class Relational(Language[relational.Profile]):
 
     def overlaps(self, a: relational.Profile, b: relational.Profile) -> bool:
         return relational.overlaps(a, b)
+
+    def wanted(self, profiles: Sequence[relational.Profile]) -> dict[str, frozenset[Kind]]:
+        return relational.wanted(profiles)
 
     def _engine(self, name: str) -> Callable[[Sequence[relational.Profile]], Engine]:
         if name == "brute":

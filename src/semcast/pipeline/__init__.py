@@ -1,6 +1,10 @@
-"""SemCast on Spark: the one package that imports pyspark.
+"""The data pipeline on Spark: the only package that imports pyspark.
 
-A *session* is a running Spark, set up so that profiles mean there what they mean here (``session.py``);
-it brings its own *Java* where the machine has none (``java.py``) and forks its Python workers from a
-*daemon* that has the matching kernels loaded (``daemon.py``).
+session (a SparkSession that needs nothing installed), match (profiles over a DataFrame). Knows
+DataFrames, files and Spark; what a profile means is decided in ``profiles`` and ``matching``.
 """
+
+from semcast.pipeline.match import match
+from semcast.pipeline.session import session
+
+__all__ = ["match", "session"]

@@ -4,6 +4,6 @@ Syntax (what was written) → constraints (one per attribute) → boxes (the nor
 Knows values and their order; knows no batches, engines, channels or networks.
 """
 
-from semcast.profiles.relational.profile import Profile, covers, overlaps, parse
+from semcast.profiles.relational.profile import Profile, covers, overlaps, parse, wanted
 
-__all__ = ["Profile", "covers", "overlaps", "parse"]
+__all__ = ["Profile", "covers", "overlaps", "parse", "wanted"]

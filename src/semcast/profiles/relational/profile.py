@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from semcast.model import ProfileError, Schema
+from collections.abc import Sequence
+
+from semcast.model import Kind, ProfileError, Schema
 from semcast.profiles.relational import constraints as c
 from semcast.profiles.relational import ranges as sets
 from semcast.profiles.relational.canonical import canonical_text
@@ -10,7 +12,7 @@ from semcast.profiles.relational.constraints import Domain
 from semcast.profiles.relational.geo import implied_ranges
 from semcast.profiles.relational.normal import Box, Conjunction, conjoined, lies_within, normal_form
 from semcast.profiles.relational.parser import parse_syntax
-from semcast.profiles.relational.syntax import Distance, Node
+from semcast.profiles.relational.syntax import Axes, Distance, Node
 from semcast.profiles.relational.templates import Templates
 
 _TEMPLATE_SIZE = 4096  # a longer text is not one of many that an application writes
@@ -67,6 +69,21 @@ def _parsed(text: str, schema: Schema | None) -> tuple[Profile, Node]:
         return Profile(text, normal_form(node, text)), node
     except RecursionError:
         raise ProfileError("the profile is nested too deeply", text, 0, length=len(text)) from None
+
+
+def wanted(profiles: Sequence[Profile]) -> dict[str, frozenset[Kind]]:
+    """The attributes that ``profiles`` name, each with the kinds of the literals they compare it with."""
+    found: dict[str, set[Kind]] = {}
+    for shape in {box.shape for profile in profiles for box in profile.boxes}:
+        for slot in shape:
+            if isinstance(slot.attribute, Axes):
+                for name in slot.attribute:
+                    found.setdefault(name, set()).add(Kind.NUMBER)
+                continue
+            kinds = found.setdefault(slot.attribute, set())
+            if slot.domain not in (Domain.NULL, Domain.PRESENT):
+                kinds.add(Kind(slot.domain.value))
+    return {name: frozenset(kinds) for name, kinds in sorted(found.items())}
 
 
 def canonical(profile: Profile) -> str:

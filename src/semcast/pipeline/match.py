@@ -1,0 +1,57 @@
+"""Matching as a transformation of DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
+
+from semcast.matching import language
+from semcast.matching.matches import Matches
+from semcast.model import SemcastError
+
+
+def match(
+    df: DataFrame, profiles: Sequence[Any] | Mapping[str, Any], *, lang: str = "relational", column: str = "profiles"
+) -> DataFrame:
+    """Add to each row of ``df`` the profiles that match it, as an array in ``column``.
+
+    ``profiles`` are parsed profiles or their texts, in the language ``lang``. Given as a sequence, the
+    array holds their positions; given as a mapping, it holds their keys. Works on streaming DataFrames
+    too. The index is built here, once, and broadcast; workers only load it.
+    """
+    if column in df.columns:
+        raise SemcastError(f"the DataFrame already has a column {column!r}; name another with column=")
+    chosen = language(lang)
+    given = profiles.values() if isinstance(profiles, Mapping) else profiles
+    matcher = chosen.matcher([chosen.parse(p) if isinstance(p, str) else p for p in given])
+    names = pa.array([str(key) for key in profiles], pa.string()) if isinstance(profiles, Mapping) else None
+    load = shared(df.sparkSession, matcher)
+
+    def add_matches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        loaded = load()
+        for batch in batches:
+            yield batch.append_column(column, as_lists(loaded.match(batch), names))
+
+    element = IntegerType() if names is None else StringType()
+    schema = StructType([*df.schema.fields, StructField(column, ArrayType(element, False), False)])
+    return df.mapInArrow(add_matches, schema)
+
+
+def as_lists(matches: Matches, names: pa.StringArray | None) -> pa.ListArray:
+    """One list per row: profile indices, or their names."""
+    values = pa.array(matches.indices.astype(np.int32, copy=False))
+    return pa.ListArray.from_arrays(matches.indptr.astype(np.int32), values if names is None else names.take(values))
+
+
+def shared(spark: SparkSession, value: Any) -> Callable[[], Any]:
+    """A function that gives workers ``value``: loaded once per worker process, however many its tasks."""
+    try:
+        broadcast = spark.sparkContext.broadcast(value)
+    except Exception:  # Spark Connect has no context; then the value travels with the function
+        return lambda: value
+    return lambda: broadcast.value

@@ -1,0 +1,249 @@
+"""Messages from files, each with its row number, matched on Spark.
+
+Spark reads a file in splits, in parallel, and tells no row numbers. So every split gets a partition
+of its own, a first pass counts the rows of each, and the second numbers them on. What a
+task found leaves it as text, with a last line that sums up the task; Spark's commit makes sure that
+each task's output counts once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from semcast.matching import Language
+from semcast.model import Schema, SemcastError
+from semcast.pipeline.decode import Decoder, Wanted
+from semcast.pipeline.match import shared
+from semcast.pipeline.records import ProfileRecord
+
+_SMALLEST_SPLIT, _LARGEST_SPLIT = 4 << 20, 128 << 20
+_FORMATS = {".parquet": "parquet", ".csv": "csv"}
+_BAD_SHOWN = 5
+_MARK = "#"  # begins the line that sums up a task; results begin with a brace
+
+
+@dataclass
+class Tally:
+    """What a task, or all of them, saw."""
+
+    messages: int = 0
+    matched: int = 0
+    pairs: int = 0
+    bad: int = 0
+    first_bad: list[int] = field(default_factory=list)
+    unfit: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: Tally) -> None:
+        self.messages += other.messages
+        self.matched += other.matched
+        self.pairs += other.pairs
+        self.bad += other.bad
+        self.first_bad = sorted(self.first_bad + other.first_bad)[:_BAD_SHOWN]
+        self.unfit = dict(Counter(self.unfit) + Counter(other.unfit))
+
+
+class Split(NamedTuple):
+    """A partition's place in the input: its rows are ``first`` … ``first + rows``."""
+
+    partition: int
+    first: int
+    rows: int
+
+
+class Source:
+    """A file, or a folder of files, of messages: JSON Lines, CSV or Parquet by its ending."""
+
+    def __init__(self, spark: SparkSession, path: Path) -> None:
+        if not path.exists():
+            raise SemcastError(f"{path}: no such file or folder")
+        self.path = path
+        self.files = sorted(f for f in path.rglob("*") if _is_data(f, path)) if path.is_dir() else [path]
+        if not self.files:
+            raise SemcastError(f"{path}: holds no files")
+        formats = {_format(file) for file in self.files}
+        if len(formats) > 1:
+            raise SemcastError(f"{path}: holds files of several formats ({', '.join(sorted(formats))})")
+        (self.format,) = formats
+        self.bytes = sum(file.stat().st_size for file in self.files)
+        self.spark = self._session(spark)
+
+    def _session(self, spark: SparkSession) -> SparkSession:
+        """A session of our own in which no two splits share a partition."""
+        own = spark.newSession()
+        cores = spark.sparkContext.defaultParallelism
+        size = min(_LARGEST_SPLIT, max(_SMALLEST_SPLIT, self.bytes // (3 * cores)))
+        for key in ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"):
+            own.conf.set(key, size)
+        own.conf.set("spark.sql.files.minPartitionNum", 1)
+        for key in ("spark.sql.session.timeZone", "spark.sql.caseSensitive"):
+            own.conf.set(key, {"spark.sql.session.timeZone": "UTC"}.get(key, "true"))
+        own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 1 << 15)
+        return own
+
+    def frame(self) -> DataFrame:
+        """The rows as read: JSON as binary lines, CSV as strings, Parquet as it is typed."""
+        paths = [str(file) for file in self.files]
+        read = self.spark.read
+        match self.format:
+            case "csv":
+                return read.csv(paths, header=True, multiLine=True, escape='"', inferSchema=False, mode="PERMISSIVE")
+            case "parquet":
+                return read.parquet(*paths)
+        return read.option("lineSep", "\n").text(paths).select(F.col("value").cast("binary").alias("line"))
+
+    def splits(self) -> list[Split]:
+        """Where each partition's rows stand, files in order of their names."""
+        frame = self.frame()
+        if len(self.files) == 1 and frame.rdd.getNumPartitions() <= 1:
+            return [Split(0, 0, -1)]
+        place = [F.spark_partition_id().alias("p"), F.col("_metadata.file_path"), F.col("_metadata.file_block_start")]
+        counted = frame.select(*place).groupBy("p", "file_path", "file_block_start").count().collect()
+        first, splits = 0, []
+        for row in sorted(counted, key=lambda r: (r["file_path"], r["file_block_start"])):
+            splits.append(Split(row["p"], first, row["count"]))
+            first += row["count"]
+        if len({split.partition for split in splits}) != len(splits):
+            raise SemcastError(f"{self.path}: Spark put two splits into one partition, so rows cannot be numbered")
+        return splits
+
+
+def match_messages(
+    source: Source, chosen: Language[Any], records: Sequence[ProfileRecord], schema: Schema | None, out: Path
+) -> Tally:
+    """Match all messages; write one JSON line per message that any profile matches, in order, to ``out``."""
+    try:
+        return _match_messages(source, chosen, records, schema, out)
+    except PySparkException as error:
+        raise SemcastError(f"{source.path}: {_reason(error)}") from error
+
+
+def _match_messages(
+    source: Source, chosen: Language[Any], records: Sequence[ProfileRecord], schema: Schema | None, out: Path
+) -> Tally:
+    profiles = [record.profile for record in records]
+    wanted = _wanted(chosen, profiles, schema)
+    Decoder(wanted)  # complains now rather than in a task
+    splits = source.splits()
+    ids = [msgspec.json.encode(record.id).decode() for record in records]
+    job = _Job(source.format, wanted, ids, {split.partition: split.first for split in splits})
+    load = shared(source.spark, (chosen.matcher(profiles), job))
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        matcher, loaded = load()
+        yield from loaded.run(matcher, batches)
+
+    parts = out.with_name(f".{out.name}.parts")
+    source.frame().mapInArrow(run, "value string").write.mode("overwrite").text(str(parts))
+    try:
+        return _join(parts, splits, out)
+    finally:
+        _remove(parts)
+
+
+class _Job:
+    """What a task does; it is pickled, so it holds no Spark object."""
+
+    def __init__(self, format_: str, wanted: Wanted, ids: list[str], first_rows: dict[int, int]) -> None:
+        self.format = format_
+        self.wanted = wanted
+        self.ids = ids
+        self.first_rows = first_rows
+
+    def run(self, matcher: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        row = self.first_rows.get(context.partitionId() if context else 0, 0)
+        decoder, tally = Decoder(self.wanted), Tally()
+        for batch in batches:
+            messages, bad = self._decoded(decoder, batch)
+            matches = matcher.match(messages)
+            lines = self._lines(matches, row, set(bad), tally)
+            tally.messages += batch.num_rows
+            tally.bad += len(bad)
+            tally.first_bad += [row + at for at in bad[: _BAD_SHOWN - len(tally.first_bad)]]
+            row += batch.num_rows
+            if lines:
+                yield _text("\n".join(lines))
+        tally.unfit = dict(decoder.unfit)
+        yield _text(_MARK + msgspec.json.encode(tally).decode())
+
+    def _decoded(self, decoder: Decoder, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
+        if self.format == "json":
+            return decoder.json_lines(batch.column(0).to_pylist())
+        return (decoder.text_columns(batch) if self.format == "csv" else batch), []
+
+    def _lines(self, matches: Any, first: int, bad: set[int], tally: Tally) -> list[str]:
+        """One line per row with matches; a bad row is all NULL, which some profiles may ask for."""
+        ids, indptr, indices = self.ids, matches.indptr.tolist(), matches.indices.tolist()
+        lines = []
+        for at in range(len(indptr) - 1):
+            begin, end = indptr[at], indptr[at + 1]
+            if begin != end and at not in bad:
+                found = ", ".join([ids[i] for i in indices[begin:end]])
+                lines.append(f'{{"message": {first + at}, "profiles": [{found}]}}')
+                tally.pairs += end - begin
+        tally.matched += len(lines)
+        return lines
+
+
+def _wanted(chosen: Language[Any], profiles: Sequence[Any], schema: Schema | None) -> Wanted:
+    wanted = chosen.wanted(profiles)
+    if schema is None:
+        return wanted
+    return {name: frozenset({schema[name]}) if name in schema else kinds for name, kinds in wanted.items()}
+
+
+def _text(value: str) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([value])], names=["value"])
+
+
+def _join(parts: Path, splits: Sequence[Split], out: Path) -> Tally:
+    """Put the tasks' outputs one behind the other in order of their rows, and add up their tallies."""
+    order = {split.partition: at for at, split in enumerate(splits)}
+    files = sorted(parts.glob("part-*"), key=lambda file: order.get(int(file.name.split("-")[1]), len(order)))
+    total = Tally()
+    partial = out.with_name(f".{out.name}.partial")
+    with partial.open("wb") as target:
+        for file in files:
+            with file.open("rb") as lines:
+                for line in lines:
+                    if line.startswith(_MARK.encode()):
+                        total.add(msgspec.json.decode(line[1:], type=Tally))
+                    else:
+                        target.write(line)
+    partial.replace(out)
+    return total
+
+
+def _remove(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_data(file: Path, root: Path) -> bool:
+    return file.is_file() and not any(part[0] in "._" for part in file.relative_to(root).parts)
+
+
+def _format(file: Path) -> str:
+    suffixes = [suffix for suffix in file.suffixes if suffix not in (".gz", ".bz2", ".zst", ".zstd", ".deflate")]
+    return _FORMATS.get(suffixes[-1] if suffixes else "", "json")
+
+
+def _reason(error: PySparkException) -> str:
+    """Spark's first line that says something, without its class names and stack."""
+    text = str(error)
+    for line in text.splitlines():
+        if "is not a Parquet file" in line or "EOFException" in line or "Unexpected end" in line:
+            return "cannot be read; the file is damaged or only half written"
+    return text.splitlines()[0][:300] if text else type(error).__name__
