@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from semcast.model import Kind, Schema, SemcastError
-from semcast.profiles import relational
+from semcast.profiles import relational, topic
 
 if TYPE_CHECKING:
-    from semcast.matching.segments import Engine, Matcher
+    from semcast.matching.matchers import ProfileMatcher
+    from semcast.matching.segments import Engine
+    from semcast.matching.topic import TopicMatcher
 
 P = TypeVar("P")
 
@@ -40,6 +42,10 @@ class Language(Generic[P]):
         """False only if no message can match both."""
         raise NotImplementedError
 
+    def parts(self, profile: P) -> list[str]:
+        """The alternatives of a profile, for people: it matches where any of them holds."""
+        return [str(profile)]
+
     def wanted(self, profiles: Sequence[P]) -> dict[str, frozenset[Kind]]:
         """The columns that ``profiles`` look at, each with the kinds they compare it with.
 
@@ -47,15 +53,18 @@ class Language(Generic[P]):
         """
         raise NotImplementedError
 
-    def matcher(self, profiles: Sequence[P] = (), engine: str | None = None) -> Matcher[P]:
+    def matcher(self, profiles: Sequence[P] = (), engine: str | None = None) -> ProfileMatcher[P]:
         """A matcher of ``profiles``, whose indices are their positions."""
-        # Engines bring numba, which takes a second to import; parsing and covering need none.
-        from semcast.matching.segments import Matcher
-
         chosen = engine or self.engines[0]
         if chosen not in self.engines:
             raise SemcastError(f"{self.name} has no engine {chosen!r}; it has {', '.join(self.engines)}")
-        return Matcher(self._engine(chosen), profiles)
+        return self._matcher(chosen, profiles)
+
+    def _matcher(self, engine: str, profiles: Sequence[P]) -> ProfileMatcher[P]:
+        # Engines bring numba, which takes a second to import; parsing and covering need none.
+        from semcast.matching.segments import Matcher
+
+        return Matcher(self._engine(engine), profiles)
 
     def _engine(self, name: str) -> Callable[[Sequence[P]], Engine]:
         raise NotImplementedError
@@ -76,6 +85,9 @@ class Relational(Language[relational.Profile]):
     def overlaps(self, a: relational.Profile, b: relational.Profile) -> bool:
         return relational.overlaps(a, b)
 
+    def parts(self, profile: relational.Profile) -> list[str]:
+        return [str(relational.Profile("", (box,))) for box in profile.boxes]
+
     def wanted(self, profiles: Sequence[relational.Profile]) -> dict[str, frozenset[Kind]]:
         return relational.wanted(profiles)
 
@@ -89,7 +101,31 @@ class Relational(Language[relational.Profile]):
         return RelationalEngine
 
 
-LANGUAGES: dict[str, Language[Any]] = {language.name: language for language in (Relational(),)}
+class Topic(Language[topic.TopicProfile]):
+    """Places in a hierarchy, named from its root down (column ``topic``)."""
+
+    name = "topic"
+    engines = ("shapes", "hashing", "tree", "regex", "naive")
+
+    def parse(self, text: str, schema: Schema | Mapping[str, Kind | str] | None = None) -> topic.TopicProfile:
+        return topic.parse(text)
+
+    def covers(self, a: topic.TopicProfile, b: topic.TopicProfile) -> bool:
+        return topic.covers(a, b)
+
+    def overlaps(self, a: topic.TopicProfile, b: topic.TopicProfile) -> bool:
+        return topic.overlaps(a, b)
+
+    def wanted(self, profiles: Sequence[topic.TopicProfile]) -> dict[str, frozenset[Kind]]:
+        return {"topic": frozenset({Kind.STRING})}
+
+    def _matcher(self, engine: str, profiles: Sequence[topic.TopicProfile]) -> TopicMatcher:
+        from semcast.matching.topic import TopicMatcher
+
+        return TopicMatcher(engine, profiles)
+
+
+LANGUAGES: dict[str, Language[Any]] = {language.name: language for language in (Relational(), Topic())}
 
 
 def language(name: str) -> Language[Any]:

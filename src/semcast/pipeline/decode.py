@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from semcast.model import Kind, SemcastError
+from semcast.matching import Language
+from semcast.model import Kind, Schema, SemcastError
 from semcast.profiles.relational.literals import moment, number
 
 Wanted = Mapping[str, frozenset[Kind]]
@@ -25,6 +26,14 @@ _EXACT = 2**53
 _BOM = b"\xef\xbb\xbf"
 _NUMBER = re.compile(r"\s*([+-]?)(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)\s*")
 _NOT_FINITE = {"nan": float("nan"), "inf": float("inf"), "infinity": float("inf")}
+
+
+def wanted_of(chosen: Language[Any], profiles: Sequence[Any], schema: Schema | None) -> Wanted:
+    """The columns that ``profiles`` look at and their kinds: as declared, else as compared with."""
+    wanted = chosen.wanted(profiles)
+    if schema is None:
+        return wanted
+    return {name: frozenset({schema[name]}) if name in schema else kinds for name, kinds in wanted.items()}
 
 
 class Decoder:

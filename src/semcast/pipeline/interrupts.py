@@ -1,9 +1,8 @@
 """Ctrl-C while Spark starts and while it works.
 
-Spark by itself leaves a JVM behind for ever when it is interrupted while it starts. Interrupted in a job it
-prints pages of stack and cancels nothing: its handler calls the JVM over the very connection whose answer it
-interrupts, and py4j then closes the connections of all threads. So here an interrupt in a call to the JVM first
-cancels the jobs, from another thread, and becomes a KeyboardInterrupt when that makes the call return.
+Spark by itself leaves a JVM behind for ever when it is interrupted while it starts. Interrupted in a job it prints
+pages of stack and cancels nothing: its handler calls the JVM over the very connection whose answer it interrupts,
+and py4j then has the connections of all threads closed, those that are made a moment later included.
 """
 
 from __future__ import annotations
@@ -12,31 +11,25 @@ import logging
 import signal
 import subprocess
 import threading
-import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import NoReturn
 
+from py4j.clientserver import ClientServerConnection
 from pyspark import SparkContext
-from pyspark.errors.exceptions import captured
 from pyspark.logger import PySparkLogger
-
-_GRACE_SECONDS = 2.0  # for a cancelled call to return; one that waits for something else is then broken off
-_asked = threading.Event()  # an interrupt has come and is not yet a KeyboardInterrupt
-_convert_exception = captured.convert_exception
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Start Spark in this block: interrupted there, it ends its JVM; later, it cancels its jobs.
+    """Start Spark in this block: an interrupt there ends its JVM, a later one cancels the jobs that run.
 
     A SIGINT handler that the caller had set before stays in place of ours.
     """
     before = signal.getsignal(signal.SIGINT)
     _silence()
-    captured.convert_exception = _converted
     try:
         yield
     except BaseException as error:
@@ -56,47 +49,36 @@ def _kill_half_started(error: BaseException) -> None:
                 value.wait()
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Handle SIGINT, in the main thread; a second one does not wait for Spark."""
-    first = not _asked.is_set()
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Raise KeyboardInterrupt at once, from a call to the JVM too; its jobs are cancelled in the background.
+
+    A call that was still being planned may start its job after that, in a process that goes on.
+    """
     context = SparkContext._active_spark_context
-    if first and context is not None:
-        _asked.set()
+    if context is not None:
+        _hang_up(frame)
         threading.Thread(target=_cancel, args=[context], daemon=True).start()
-        if _calls_the_jvm(frame):
-            return
-    _asked.clear()
     raise KeyboardInterrupt
 
 
-def _calls_the_jvm(frame: FrameType | None) -> bool:
+def _hang_up(frame: FrameType | None) -> None:
+    """Close the connection whose answer is being read: it would come too late, and to another question.
+
+    Finding it closed, py4j leaves the other threads' connections alone and makes a new one for the next call.
+    """
     while frame is not None:
-        if frame.f_code.co_name == "send_command" and "py4j" in frame.f_code.co_filename:
-            return True
+        connection = frame.f_locals.get("self")
+        if isinstance(connection, ClientServerConnection):
+            connection.close()
+            return
         frame = frame.f_back
-    return False
 
 
 def _cancel(context: SparkContext) -> None:
-    """Cancel again and again: the interrupted call may still be planning and start its job only now."""
-    deadline = time.monotonic() + _GRACE_SECONDS
     try:
         context.cancelAllJobs()
-        while _asked.is_set() and time.monotonic() < deadline:
-            time.sleep(0.05)
-            context.cancelAllJobs()
     except Exception:  # the JVM is ending, and its jobs with it
         logging.getLogger(__name__).debug("jobs not cancelled", exc_info=True)
-    if _asked.is_set():
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-
-def _converted(e: Any) -> captured.CapturedException:
-    """Stand in for the function by which pyspark makes an exception of a Java one."""
-    if _asked.is_set() and threading.current_thread() is threading.main_thread():
-        _asked.clear()
-        raise KeyboardInterrupt from None
-    return _convert_exception(e)
 
 
 def _silence() -> None:
@@ -104,7 +86,6 @@ def _silence() -> None:
     root = logging.getLogger()
     if _is_news not in root.filters:
         root.addFilter(_is_news)
-    logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 

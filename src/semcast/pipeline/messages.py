@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 
 from semcast.matching import Language
 from semcast.model import Schema, SemcastError
-from semcast.pipeline.decode import Decoder, Wanted
+from semcast.pipeline.decode import Decoder, Wanted, wanted_of
 from semcast.pipeline.match import shared
 from semcast.pipeline.records import ProfileRecord
 
@@ -132,7 +132,7 @@ def _match_messages(
     source: Source, chosen: Language[Any], records: Sequence[ProfileRecord], schema: Schema | None, out: Path
 ) -> Tally:
     profiles = [record.profile for record in records]
-    wanted = _wanted(chosen, profiles, schema)
+    wanted = wanted_of(chosen, profiles, schema)
     Decoder(wanted)  # complains now rather than in a task
     splits = source.splits()
     ids = [msgspec.json.encode(record.id).decode() for record in records]
@@ -194,13 +194,6 @@ class _Job:
                 tally.pairs += end - begin
         tally.matched += len(lines)
         return lines
-
-
-def _wanted(chosen: Language[Any], profiles: Sequence[Any], schema: Schema | None) -> Wanted:
-    wanted = chosen.wanted(profiles)
-    if schema is None:
-        return wanted
-    return {name: frozenset({schema[name]}) if name in schema else kinds for name, kinds in wanted.items()}
 
 
 def _text(value: str) -> pa.RecordBatch:

@@ -1,0 +1,60 @@
+"""The command line: one file per command, all output through ``render``.
+
+Exit codes: 0 fine, 1 failed, 2 usage, 3 unreachable, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from semcast.model import SemcastError
+
+app = typer.Typer(
+    name="semcast",
+    help="Content-based dissemination of high-volume streams.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _register() -> None:
+    from semcast.cli.bench import bench
+    from semcast.cli.covers import covers
+    from semcast.cli.demo import demo
+    from semcast.cli.explain import explain
+    from semcast.cli.match import match
+
+    for command in (demo, match, covers, explain, bench):
+        app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    if version:
+        from semcast import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command; errors end in one clear message and an exit code, never in a traceback."""
+    from semcast.cli import render
+
+    _register()
+    try:
+        app()
+    except SemcastError as error:
+        render.fail(str(error))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        render.fail("interrupted")
+        sys.exit(130)
+    except BrokenPipeError:  # `semcast … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,90 @@
+"""`semcast explain`: what a profile says, how much it asks for, and what covers it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from semcast.cli import render
+from semcast.cli.options import Json, SchemaText, read_schema
+from semcast.matching import Language
+from semcast.matching import language as by_name
+from semcast.model import Schema, SemcastError
+
+_SHOWN = 20
+
+
+def explain(
+    text: Annotated[str, typer.Argument(help="The profile.", show_default=False)],
+    language: Annotated[str, typer.Option("--language", "-l", help="The profile language.")] = "relational",
+    sample: Annotated[
+        Path | None, typer.Option(help="Messages (a JSON Lines, CSV or Parquet file) to estimate the selectivity from.")
+    ] = None,
+    profiles: Annotated[
+        Path | None, typer.Option(help="Other profiles: say which of them cover this one, and which it covers.")
+    ] = None,
+    schema: SchemaText = None,
+    json: Json = False,
+) -> None:
+    """Show how a profile is understood: its parts, canonical text, selectivity, and what covers it."""
+    chosen, declared = by_name(language), read_schema(schema)
+    profile = chosen.parse(text, declared)
+    found: dict[str, Any] = {
+        "language": chosen.name,
+        "text": text,
+        "canonical": chosen.canonical(profile),
+        "parts": chosen.parts(profile),
+        "attributes": {name: sorted(kinds) for name, kinds in chosen.wanted([profile]).items()},
+    }
+    if sample is not None:
+        found["selectivity"] = _selectivity(chosen, profile, sample, declared)
+    if profiles is not None:
+        found |= _relations(chosen, profile, profiles, declared)
+    if json:
+        render.data(found)
+    else:
+        _show(found)
+
+
+def _selectivity(chosen: Language[Any], profile: Any, sample: Path, schema: Schema | None) -> dict[str, Any]:
+    from semcast.pipeline.samples import read_sample
+
+    batch, bad = read_sample(sample, chosen, [profile], schema)
+    if not batch.num_rows:
+        raise SemcastError(f"{sample}: holds no messages")
+    matched = len(chosen.matcher([profile]).match(batch))
+    return {"messages": batch.num_rows, "matched": matched, "share": matched / batch.num_rows, "unreadable": bad}
+
+
+def _relations(chosen: Language[Any], profile: Any, path: Path, schema: Schema | None) -> dict[str, list[str]]:
+    from semcast.pipeline.records import read_profiles
+
+    others = read_profiles(path, chosen.name, schema).records
+    return {
+        "covered_by": [other.id for other in others if chosen.covers(other.profile, profile)],
+        "covers": [other.id for other in others if chosen.covers(profile, other.profile)],
+    }
+
+
+def _show(found: dict[str, Any]) -> None:
+    say = render.stdout.print
+    say(f"language     {found['language']}", markup=False)
+    say(f"canonical    {found['canonical']}", markup=False, soft_wrap=True)
+    for at, part in enumerate(found["parts"]):
+        say(f"{'matches if' if at == 0 else '     or if':<12} {part}", markup=False, soft_wrap=True)
+    if not found["parts"]:
+        say("matches      nothing, whatever the message")
+    for at, (name, kinds) in enumerate(found["attributes"].items()):
+        say(f"{'attributes' if at == 0 else '':<12} {name} ({' or '.join(kinds) or 'any kind'})", markup=False)
+    if "selectivity" in found:
+        seen = found["selectivity"]
+        say(f"selectivity  {seen['share']:.4%} ({seen['matched']:,} of {seen['messages']:,} messages)")
+        if seen["unreadable"]:
+            say(f"             {seen['unreadable']:,} lines of the sample could not be read")
+    for key, title in (("covered_by", "covered by"), ("covers", "covers")):
+        if key in found:
+            ids = found[key]
+            more = f" … and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
+            say(f"{title:<12} {', '.join(ids[:_SHOWN]) or 'none of them'}{more}", markup=False, soft_wrap=True)

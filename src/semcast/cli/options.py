@@ -1,0 +1,43 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from semcast.model import Schema, SemcastError
+
+LanguageName = Annotated[
+    str | None, typer.Option("--language", "-l", help="The profile language, for example relational.", show_default=False)
+]
+SchemaText = Annotated[
+    str | None,
+    typer.Option(
+        "--schema",
+        help="The stream's attributes, as 'symbol STRING, price DOUBLE', or a file that holds that. "
+        "With it, unknown attributes and clashes of kinds are errors.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+Master = Annotated[
+    str | None, typer.Option("--master", help="Where Spark runs; by default all cores of this machine.", show_default=False)
+]
+
+
+def read_schema(text: str | None) -> Schema | None:
+    """The schema that ``--schema`` gives: itself, or the file it names."""
+    if text is None:
+        return None
+    path = Path(text)
+    try:
+        is_file = path.is_file()
+    except OSError:  # too long for a file's name, so it is a schema
+        is_file = False
+    if is_file:
+        text = path.read_text()
+    elif " " not in text.strip() and ":" not in text:
+        raise SemcastError(f"{text}: no such file, and no schema either: write 'symbol STRING, price DOUBLE'")
+    return Schema.from_ddl(text.strip())

@@ -1,0 +1,89 @@
+"""Everything that a person sees on the terminal.
+
+stdout is data, stderr is progress. Bars and colour appear on a terminal only; elsewhere progress is a
+plain line now and then, so that a log stays readable.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+stdout = Console(highlight=False)
+stderr = Console(stderr=True, highlight=False)
+
+PALETTE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000"]
+"""Okabe and Ito's colours: told apart by colour-blind people too."""
+
+_LOG_SECONDS = 5.0
+
+
+def say(text: str) -> None:
+    """A line of progress, or the closing line of a command."""
+    stderr.print(text, markup=False, soft_wrap=True)
+
+
+def fail(text: str) -> None:
+    """Say what went wrong; the caller ends with the exit code."""
+    if stderr.is_terminal:
+        stderr.print("[bold red]error:[/] ", end="")
+        stderr.print(text, markup=False, soft_wrap=True)
+    else:
+        sys.stderr.write(f"error: {text}\n")
+
+
+def data(value: Any) -> None:
+    """JSON on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None) + "\n")
+
+
+def table(title: str, columns: Sequence[str] | None, rows: Sequence[Sequence[str]], console: Console = stderr) -> None:
+    """A table; every column but the first is right-aligned."""
+    shown = Table(title=title, title_justify="left", title_style="bold", show_header=columns is not None)
+    for at, column in enumerate(columns or [""] * len(rows[0])):
+        shown.add_column(column, justify="right" if at else "left")
+    for row in rows:
+        shown.add_row(*(escape(cell) for cell in row))
+    console.print(shown)
+
+
+class Step:
+    """A running step: tell it how far it is."""
+
+    def __init__(self, text: str, bar: Progress | None) -> None:
+        self._text = text
+        self._bar = bar
+        self._task = bar.add_task(text, total=None) if bar else None
+        self._last = time.monotonic()
+
+    def report(self, done: int, total: int) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total)
+        elif time.monotonic() - self._last > _LOG_SECONDS:
+            self._last = time.monotonic()
+            say(f"{self._text}: {done} of {total} tasks")
+
+
+@contextmanager
+def step(text: str) -> Iterator[Step]:
+    """Show that ``text`` is going on; on a terminal with a bar that vanishes when it is done."""
+    if not stderr.is_terminal:
+        say(f"{text} …")
+        yield Step(text, None)
+        return
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=stderr, transient=True) as bar:
+        yield Step(text, bar)
+
+
+def count(number: float) -> str:
+    return f"{number:,.0f}"
