@@ -105,7 +105,7 @@ class Topic(Language[topic.TopicProfile]):
     """Places in a hierarchy, named from its root down (column ``topic``)."""
 
     name = "topic"
-    engines = ("shapes", "hashing", "tree", "regex", "naive")
+    engines = ("compact", "hashing", "tree", "regex", "naive")
 
     def parse(self, text: str, schema: Schema | Mapping[str, Kind | str] | None = None) -> topic.TopicProfile:
         return topic.parse(text)

@@ -62,7 +62,7 @@ def nameable(topic: str) -> list[str]:
     """
     parts = topic.removeprefix("/").split("/", MAX_DEPTH)
     if WILDCARD in topic or END in topic:
-        return ["" if part in (WILDCARD, END) else part for part in parts]
+        return parts
     return parts
 
 

@@ -19,7 +19,8 @@ class HashingEngine(TopicEngine):
 
     All subscriptions that could match a topic are constructed from it: wherever some subscription of the
     same first attribute has a wildcard, with and without one. With w such places that is up to 2^w texts,
-    also when only w subscriptions exist: ``shapes`` does without the rest.
+    however few the subscriptions: whoever may subscribe to A/*, A/x/*, A/x/x/* … can make topics under A
+    slow. That, not its average, is why it is not the default.
     """
 
     def __init__(self) -> None:

@@ -11,17 +11,17 @@ import pyarrow as pa
 from semcast.matching.matches import Matches
 from semcast.matching.topic.cache import Cache, Found
 from semcast.matching.topic.columns import expanded, topics_of
+from semcast.matching.topic.compact import CompactEngine
 from semcast.matching.topic.engine import TopicEngine
 from semcast.matching.topic.hashing import HashingEngine
 from semcast.matching.topic.naive import NaiveEngine
 from semcast.matching.topic.regex import RegexEngine
-from semcast.matching.topic.shapes import ShapesEngine
 from semcast.matching.topic.tree import TreeEngine
 from semcast.model import SemcastError
 from semcast.profiles.topic import TopicProfile
 
 ENGINES: dict[str, type[TopicEngine]] = {
-    "shapes": ShapesEngine,
+    "compact": CompactEngine,
     "hashing": HashingEngine,
     "tree": TreeEngine,
     "regex": RegexEngine,

@@ -255,11 +255,24 @@ def _united(conjunctions: list[Conjunction], attribute: Attribute) -> list[Conju
         if any(attribute not in conjunction for conjunction in group):
             result.append(next(x for x in group if attribute not in x))
             continue
-        kept: list[Constraint] = []
-        for conjunction in group:
-            _add(kept, conjunction[attribute])
-        result += [{**group[0], attribute: constraint} for constraint in kept]
+        united = _any_of([conjunction[attribute] for conjunction in group])
+        result += [{**group[0], attribute: constraint} for constraint in united]
     return result
+
+
+def _any_of(constraints: list[Constraint]) -> list[Constraint]:
+    """The fewest constraints that hold just where any of the given does."""
+    alike: dict[tuple[object, ...], list[Constraint]] = {}
+    for constraint in constraints:
+        alike.setdefault((constraint.domain, constraint.likes, constraint.unlikes), []).append(constraint)
+    kept: list[Constraint] = []
+    for group in alike.values():
+        while len(group) > 1:  # pair by pair: one after the other would be quadratic in a long chain of ORs
+            pairs = zip(group[::2], group[1::2], strict=False)
+            odd = group[-1:] if len(group) % 2 else []
+            group = [merged for a, b in pairs if (merged := c.either(a, b)) is not None] + odd
+        _add(kept, group[0])
+    return kept
 
 
 def _add(kept: list[Constraint], constraint: Constraint) -> None:

@@ -16,7 +16,7 @@ _SHARED = "$share/"
 
 
 def from_mqtt(filter: str) -> TopicProfile:
-    """The profile of an MQTT filter: ``a/b`` → ``a/b/$``, ``a/+`` → ``a/*/$``, ``a/#`` → ``a`` (which takes ``a`` too)."""
+    """The profile of an MQTT filter: ``a/b`` → ``a/b/$``, ``a/+`` → ``a/*/$``, ``a/#`` → ``a``."""
     check_text(filter)
     if filter.startswith(_SHARED):
         raise ProfileError(
