@@ -18,6 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -48,7 +49,7 @@ def main() -> None:
 
     _register()
     try:
-        app()
+        app(prog_name="semcast")
     except SemcastError as error:
         render.fail(str(error))
         sys.exit(1)

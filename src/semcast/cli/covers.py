@@ -13,8 +13,8 @@ from semcast.model import ProfileError, SemcastError
 
 
 def covers(
-    a: Annotated[str, typer.Argument(help="The profile that may cover.", show_default=False)],
-    b: Annotated[str, typer.Argument(help="The profile that may be covered.", show_default=False)],
+    a: Annotated[str, typer.Argument(metavar="A", help="The profile that may cover.", show_default=False)],
+    b: Annotated[str, typer.Argument(metavar="B", help="The profile that may be covered.", show_default=False)],
     language: Annotated[str, typer.Option("--language", "-l", help="The profile language.")] = "relational",
     schema: SchemaText = None,
     json: Json = False,

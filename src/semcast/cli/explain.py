@@ -17,7 +17,7 @@ _SHOWN = 20
 
 
 def explain(
-    text: Annotated[str, typer.Argument(help="The profile.", show_default=False)],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The profile.", show_default=False)],
     language: Annotated[str, typer.Option("--language", "-l", help="The profile language.")] = "relational",
     sample: Annotated[
         Path | None, typer.Option(help="Messages (a JSON Lines, CSV or Parquet file) to estimate the selectivity from.")

@@ -8,6 +8,8 @@ each task's output counts once.
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -124,7 +127,7 @@ def match_messages(
     """Match all messages; write one JSON line per message that any profile matches, in order, to ``out``."""
     try:
         return _match_messages(source, chosen, records, schema, out)
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise SemcastError(f"{source.path}: {_reason(error)}") from error
 
 
@@ -144,11 +147,11 @@ def _match_messages(
         yield from loaded.run(matcher, batches)
 
     parts = out.with_name(f".{out.name}.parts")
-    source.frame().mapInArrow(run, "value string").write.mode("overwrite").text(str(parts))
     try:
+        source.frame().mapInArrow(run, "value string").write.mode("overwrite").text(str(parts))
         return _join(parts, splits, out)
     finally:
-        _remove(parts)
+        shutil.rmtree(parts, ignore_errors=True)
 
 
 class _Job:
@@ -218,12 +221,6 @@ def _join(parts: Path, splits: Sequence[Split], out: Path) -> Tally:
     return total
 
 
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def _is_data(file: Path, root: Path) -> bool:
     return file.is_file() and not any(part[0] in "._" for part in file.relative_to(root).parts)
 
@@ -233,10 +230,13 @@ def _format(file: Path) -> str:
     return _FORMATS.get(suffixes[-1] if suffixes else "", "json")
 
 
-def _reason(error: PySparkException) -> str:
-    """Spark's first line that says something, without its class names and stack."""
+_DAMAGE = re.compile(r"is not a Parquet file|Could not read footer|EOFException|Unexpected end of|CRC|not in GZIP format")
+
+
+def _reason(error: Exception) -> str:
+    """What Spark says went wrong, without its class names and stack."""
     text = str(error)
-    for line in text.splitlines():
-        if "is not a Parquet file" in line or "EOFException" in line or "Unexpected end" in line:
-            return "cannot be read; the file is damaged or only half written"
-    return text.splitlines()[0][:300] if text else type(error).__name__
+    if _DAMAGE.search(text):
+        return "cannot be read; the file is damaged or only half written"
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    return lines[0][:300] if lines else type(error).__name__

@@ -136,6 +136,15 @@ def test_topics_may_be_deeper_than_any_profile(engine: TopicEngine) -> None:
     assert matching(engine, numbers, "a" + "/" * 1000) == {"a"}
 
 
+def test_wildcards_at_every_place_are_no_trap(engine: TopicEngine) -> None:
+    """31 subscriptions, of which Figure 2 would construct 2^31 texts for one topic."""
+    texts = ["/".join([*["a"] * place, "*"]) for place in range(1, MAX_DEPTH)] + ["a/$"]
+    numbers = subscribe(engine, texts)
+    assert matching(engine, numbers, "/".join(["a"] * 40)) == set(texts) - {"a/$"}
+    assert matching(engine, numbers, "/".join(["a"] * 20)) == set(texts[:19])
+    assert matching(engine, numbers, "a/b" + "/a" * 20) == {"a/*"}
+
+
 def test_destinations_of_several_subscriptions_appear_once(engine: TopicEngine) -> None:
     for index, (text, destination) in enumerate([("A", "x"), ("A/B", "x"), ("A/*", "y"), ("A/C", "z"), ("A/B", None)]):
         engine.add(index, parse(text), destination)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from semcast.matching.topic.engine import Bucket, TopicEngine, collect, nameable, with_one_more, without
+from semcast.matching.topic.engine import Bucket, TopicEngine, collect, holds, nameable, with_one_more, without
 from semcast.profiles.topic import END, WILDCARD, TopicProfile
 
 Leaf = tuple[str, Bucket]
@@ -51,7 +51,7 @@ class CompactEngine(TopicEngine):
             reached = _one_further(reached, parts, place, found)
         for here in reached:
             if isinstance(here, tuple):
-                if _holds(here[0], parts, len(parts)):
+                if holds(here[0], parts, len(parts)):
                     collect(found, here[1])
                 continue
             if here.subscriptions is not None:
@@ -113,7 +113,7 @@ def _one_further(reached: list[Branch | Leaf], parts: list[str], place: int, fou
     part = parts[place]
     for here in reached:
         if isinstance(here, tuple):
-            if _holds(here[0], parts, place):
+            if holds(here[0], parts, place):
                 collect(found, here[1])
             continue
         if here.subscriptions is not None:
@@ -144,18 +144,3 @@ def _collapsed(branch: Branch, parts: Sequence[str]) -> Branch | Leaf | None:
         (only,) = branch.below.values()
         return only if isinstance(only, tuple) else branch
     return branch if branch.below else None
-
-
-def _holds(text: str, given: list[str], place: int) -> bool:
-    """Does the constraint ``text`` match, given that it does up to ``place``?"""
-    wanted = text.split("/")
-    if wanted[-1] == END:
-        wanted.pop()
-        if len(wanted) != len(given):
-            return False
-    elif len(wanted) > len(given):
-        return False
-    for at in range(place, len(wanted)):  # noqa: SIM110 (a generator would take twice the time)
-        if wanted[at] != given[at] and wanted[at] != WILDCARD:
-            return False
-    return True

@@ -62,7 +62,7 @@ def nameable(topic: str) -> list[str]:
     """
     parts = topic.removeprefix("/").split("/", MAX_DEPTH)
     if WILDCARD in topic or END in topic:
-        return parts
+        return ["" if part in (WILDCARD, END) else part for part in parts]
     return parts
 
 
@@ -88,3 +88,18 @@ def collect(found: list[int], bucket: Bucket) -> None:
         found.append(bucket)
     else:
         found += bucket
+
+
+def holds(text: str, given: list[str], place: int = 0) -> bool:
+    """Does the constraint ``text`` match a topic's nameable attributes, if it does up to ``place``?"""
+    wanted = text.split("/")
+    if wanted[-1] == END:
+        wanted.pop()
+        if len(wanted) != len(given):
+            return False
+    elif len(wanted) > len(given):
+        return False
+    for at in range(place, len(wanted)):  # noqa: SIM110 (a generator would take twice the time)
+        if wanted[at] != given[at] and wanted[at] != WILDCARD:
+            return False
+    return True

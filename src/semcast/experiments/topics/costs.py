@@ -1,0 +1,119 @@
+"""What it costs to compute destinations (Figures 4–7) and to add and remove a subscription (Figures 9, 10).
+
+Machines are noisy: the engines take turns, and the best of some rounds counts.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import NamedTuple
+
+from semcast.experiments.topics import workload
+from semcast.matching.topic import ENGINES, TopicEngine, TopicMatcher
+from semcast.profiles.topic import TopicProfile
+
+_TOPICS = {"compact": 1000, "tree": 1000, "hashing": 200, "regex": 4, "naive": 2}
+_CHANGES = 500
+_ROUNDS = 3
+
+
+class Cost(NamedTuple):
+    """Mean microseconds for one topic, or for one subscription."""
+
+    engine: str
+    attributes: int
+    subscriptions: int
+    compute_us: float
+    add_us: float
+    remove_us: float
+    nodes: int  # of the tree only
+    edges: int
+
+
+def costs(attributes: int, sizes: list[int], seed: int, progress: Callable[[str], None]) -> Iterator[Cost]:
+    """All engines, growing from size to size."""
+    profiles = workload.subscriptions(sizes[-1] + _CHANGES, attributes, seed)
+    engines = {name: engine() for name, engine in ENGINES.items()}
+    begin = 0
+    for size in sizes:
+        progress(f"{attributes} attributes, {size:,} subscriptions")
+        for engine in engines.values():
+            for index in range(begin, size):
+                engine.add(index, profiles[index])
+        begin = size
+        topics = workload.topics(profiles[:size], max(_TOPICS.values()), seed)
+        with quiet():
+            compute = computing(engines, topics)
+            changes = {name: changing(engine, profiles[-_CHANGES:], size) for name, engine in engines.items()}
+        for name, engine in engines.items():
+            nodes, edges = engine.size() if name == "tree" else (0, 0)  # type: ignore[attr-defined]
+            yield Cost(name, attributes, size, compute[name], *changes[name], nodes, edges)
+
+
+def computing(engines: dict[str, TopicEngine], topics: list[str]) -> dict[str, float]:
+    best = dict.fromkeys(engines, float("inf"))
+    for _ in range(_ROUNDS):
+        for name, engine in engines.items():
+            some = topics[: _TOPICS[name]]
+            begin = perf_counter()
+            for topic in some:
+                engine.destinations(topic)
+            best[name] = min(best[name], (perf_counter() - begin) / len(some) * 1e6)
+    return best
+
+
+def changing(engine: TopicEngine, profiles: list[TopicProfile], index: int) -> tuple[float, float]:
+    """Add and remove some more subscriptions; indices go up from round to round, as an engine demands."""
+    add = remove = float("inf")
+    for round_ in range(_ROUNDS):
+        numbers = range(index + round_ * len(profiles), index + (round_ + 1) * len(profiles))
+        begin = perf_counter()
+        for number, profile in zip(numbers, profiles, strict=True):
+            engine.add(number, profile)
+        between = perf_counter()
+        for number, profile in zip(numbers, profiles, strict=True):
+            engine.remove(number, profile)
+        add = min(add, (between - begin) / len(profiles) * 1e6)
+        remove = min(remove, (perf_counter() - between) / len(profiles) * 1e6)
+    return add, remove
+
+
+def batches(attributes: int, size: int, messages: int, seed: int) -> dict[str, float]:
+    """Topics per second: naive and by the default engine, all distinct; and a stream with repeated topics."""
+    profiles = workload.subscriptions(size, attributes, seed)
+    default = next(iter(ENGINES))
+    engines = {name: ENGINES[name]() for name in (default, "naive")}
+    for engine in engines.values():
+        for index, profile in enumerate(profiles):
+            engine.add(index, profile)
+    topics = workload.topics(profiles, 10_000, seed)
+    stream = workload.repeated(topics, messages, seed)
+    matcher = TopicMatcher(default, profiles)
+    with quiet():
+        alone = computing(engines, topics)
+        best = float("inf")
+        for _ in range(_ROUNDS):
+            matcher.remove(matcher.add(profiles[0]))  # empties the cache
+            begin = perf_counter()
+            for at in range(0, messages, 1 << 16):
+                matcher.match(stream.slice(at, 1 << 16))
+            best = min(best, perf_counter() - begin)
+    return {
+        "naive": 1e6 / alone["naive"],
+        "default engine, distinct topics": 1e6 / alone[default],
+        "batches, repeated topics": messages / best,
+    }
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the garbage collector, which would visit a million edges now and then."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

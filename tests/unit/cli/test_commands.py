@@ -1,0 +1,105 @@
+"""Commands as a person meets them: their output, errors and exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from semcast.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in this process: (exit code, stdout, stderr)."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["semcast", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        code = ended.value.code
+        assert "Traceback" not in err
+        return int(code or 0), out, err
+
+    return run
+
+
+def test_covers_prints_true_or_false(run: Run) -> None:
+    assert run("covers", "--language", "relational", "price > 10", "price > 20")[:2] == (0, "true\n")
+    assert run("covers", "price > 20", "price > 10")[:2] == (0, "false\n")
+    code, out, _ = run("covers", "--json", "price > 20", "price > 10")
+    assert json.loads(out) == {"covers": False, "overlaps": True, "a": "price > 20", "b": "price > 10"}
+
+
+def test_an_error_in_a_profile_has_a_caret(run: Run) -> None:
+    code, out, err = run("covers", "--schema", "symbol STRING, price DOUBLE", "price > 1", "symbol = 'IBM' AND prise > 90")
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        "error: in B: unknown attribute 'prise'",
+        "  symbol = 'IBM' AND prise > 90",
+        "                     ^^^^^ did you mean 'price'?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["covers", "--language", "klingon", "a", "b"], 1, "error: there is no profile language 'klingon'; there is relational"),
+        (["covers", "a > 1"], 2, "Missing argument 'B'"),
+        (["nonsense"], 2, "No such command"),
+        (["match"], 2, "Missing option '--profiles'"),
+        (["match", "--profiles", "none.jsonl", "--messages", "none.jsonl", "--out", "x"], 1, "error: none.jsonl: no such file"),
+        (["match", "--profiles", "p", "--messages", "m", "--json"], 1, "give --out"),
+        (["match", "--profiles", "p", "--messages", "m", "--out", "no/such/x"], 1, "error: no/such: no such folder"),
+        (["explain", "x >"], 1, "error: the profile ends"),
+        (["explain", "x > 1", "--sample", "none"], 1, "error: none: no such file"),
+        (["explain", "x > 1", "--schema", "nope"], 1, "no such file, and no schema either"),
+        (["explain", "x > 1", "--schema", "x WIDGET"], 1, "error: attribute 'x' has type 'WIDGET'"),
+    ],
+)
+def test_errors_are_one_message_and_an_exit_code(run: Run, words: list[str], code: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    seen, _, err = run(*words)
+    assert seen == code
+    assert text in " ".join(err.split()) or text in err
+
+
+def test_help_explains_every_command(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    for command in ("demo", "match", "covers", "explain", "bench"):
+        assert command in out
+        assert len(run(command, "--help")[1]) > 300
+
+
+def test_explain_shows_parts_selectivity_and_what_covers(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_text("".join(f'{{"price": {i}}}\n' for i in range(10)) + "bad\n")
+    profiles = {"wide": "price > 0", "same": "price > 7", "other": "size > 1", "narrow": "price = 9"}
+    lines = [json.dumps({"id": i, "language": "relational", "text": t}) for i, t in profiles.items()]
+    (tmp_path / "p.jsonl").write_text("\n".join(lines))
+    words = ["explain", "7 < price", "--sample", str(tmp_path / "m.jsonl"), "--profiles", str(tmp_path / "p.jsonl")]
+    code, out, _ = run(*words)
+    assert code == 0
+    assert "canonical    price > 7" in out
+    assert "selectivity  20.0000% (2 of 10 messages)" in out
+    assert "covered by   wide, same" in out
+    assert "covers       same, narrow" in out
+    found = json.loads(run(*words, "--json")[1])
+    assert found["selectivity"] == {"messages": 10, "matched": 2, "share": 0.2, "unreadable": 1}
+    assert found["attributes"] == {"price": ["number"]}
+
+
+def test_explain_says_when_nothing_can_match(run: Run) -> None:
+    assert "nothing, whatever the message" in run("explain", "x > 1 AND x < 0")[1]
+
+
+def test_version(run: Run) -> None:
+    import semcast
+
+    assert run("--version")[:2] == (0, f"{semcast.__version__}\n")
