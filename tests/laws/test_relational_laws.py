@@ -13,11 +13,11 @@ import duckdb
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.relational_worlds import COLUMNS, EPOCH, conjunctions, predicates, tables, texts
 
 import semcast
 from semcast.profiles.relational.normal import normal_form
 from semcast.profiles.relational.parser import parse_syntax
+from tests.laws.relational_worlds import COLUMNS, EPOCH, conjunctions, predicates, tables, texts
 
 language = semcast.language("relational")
 profile_lists = st.lists(texts, min_size=1, max_size=12)

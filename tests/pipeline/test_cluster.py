@@ -45,10 +45,22 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A master's address, once two workers have joined it."""
     folder = tmp_path_factory.mktemp("cluster")
     with Processes(folder) as processes:
-        log = processes.start("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        log = processes.start(
+            "master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"
+        )
         address = awaited(log, r"Starting Spark master at (spark://\S+)")
         for name in ("one", "two"):
-            worker = "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "-c", "1", "-m", "1g"
+            worker = (
+                "org.apache.spark.deploy.worker.Worker",
+                "--host",
+                "127.0.0.1",
+                "--webui-port",
+                "0",
+                "-c",
+                "1",
+                "-m",
+                "1g",
+            )
             processes.start(name, *worker, "-d", str(folder / name), address)
         awaited(log, r"(?s)Registering worker.*Registering worker")
         yield address
@@ -72,7 +84,12 @@ class Processes:
 
     def start(self, name: str, *words: str) -> Path:
         home = Path(pyspark.__file__).parent
-        environment = {**os.environ, "JAVA_HOME": str(find_java().home), "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+        environment = {
+            **os.environ,
+            "JAVA_HOME": str(find_java().home),
+            "SPARK_HOME": str(home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
         log = self.folder / f"{name}.log"
         with log.open("wb") as target:
             command = ["bash", str(home / "bin" / "spark-class"), *words]

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from tests.laws.relational_worlds import COLUMNS, texts
 
 import semcast
 from semcast.model import SemcastError
 from semcast.pipeline import match
 from semcast.pipeline.messages import Source, Tally, match_messages
 from semcast.pipeline.records import read_profiles
+from tests.laws.relational_worlds import COLUMNS, texts
 
 pytestmark = pytest.mark.spark
 language = semcast.language("relational")
@@ -90,7 +90,9 @@ def test_match_adds_positions_or_names(spark: SparkSession) -> None:
 
 def test_match_passes_other_columns_through(spark: SparkSession) -> None:
     moment = datetime(2024, 1, 1, tzinfo=UTC)
-    frame = spark.createDataFrame([(1, [1, 2], {"k": 3}, moment, (7,))], "x int, l array<int>, m map<string,int>, t timestamp, n struct<v:int>")
+    frame = spark.createDataFrame(
+        [(1, [1, 2], {"k": 3}, moment, (7,))], "x int, l array<int>, m map<string,int>, t timestamp, n struct<v:int>"
+    )
     (row,) = match(frame, ["n.v = 7 AND t >= DATE '2024-01-01'"]).collect()
     assert (row.l, row.m, row.n.v, row.profiles) == ([1, 2], {"k": 3}, 7, [0])
 
@@ -125,7 +127,15 @@ def run(spark: SparkSession, profiles: Path, messages: Path, out: Path) -> tuple
 
 
 def test_bad_lines_keep_their_numbers_and_are_counted(spark: SparkSession, profiles: Path, tmp_path: Path) -> None:
-    lines = ['{"x": 95, "s": "b"}', "garbage", '{"x": 5}', "", '{"s": "b", "x": "95"}', '{"n": {"v": 3}, "x": 1}', '{"x": 9']
+    lines = [
+        '{"x": 95, "s": "b"}',
+        "garbage",
+        '{"x": 5}',
+        "",
+        '{"s": "b", "x": "95"}',
+        '{"n": {"v": 3}, "x": 1}',
+        '{"x": 9',
+    ]
     (tmp_path / "m.jsonl").write_text("\n".join(lines))
     found, tally = run(spark, profiles, tmp_path / "m.jsonl", tmp_path / "out.jsonl")
     assert found == {0: ["high", "b"], 4: ["b", "none"], 5: ["nested"]}
@@ -163,7 +173,9 @@ def test_csv_and_parquet_and_gzip(spark: SparkSession, profiles: Path, tmp_path:
     table = pa.table({"x": [95, 5, None, 5], "s": ["b", "b\nb", "b", None]})
     pyarrow.parquet.write_table(table, tmp_path / "m.parquet")
     assert run(spark, profiles, tmp_path / "m.parquet", tmp_path / "out.jsonl")[0] == expected
-    (tmp_path / "m.jsonl.gz").write_bytes(gzip.compress(b"".join(json.dumps(r).encode() + b"\n" for r in table.to_pylist())))
+    (tmp_path / "m.jsonl.gz").write_bytes(
+        gzip.compress(b"".join(json.dumps(r).encode() + b"\n" for r in table.to_pylist()))
+    )
     assert run(spark, profiles, tmp_path / "m.jsonl.gz", tmp_path / "out.jsonl")[0] == expected
 
 
@@ -184,10 +196,12 @@ def test_damaged_files_end_in_one_clear_error(spark: SparkSession, profiles: Pat
 @pytest.fixture
 def empty_folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "empty").mkdir()
-    yield tmp_path / "empty"
+    return tmp_path / "empty"
 
 
-def test_an_empty_folder_and_an_empty_file(spark: SparkSession, profiles: Path, empty_folder: Path, tmp_path: Path) -> None:
+def test_an_empty_folder_and_an_empty_file(
+    spark: SparkSession, profiles: Path, empty_folder: Path, tmp_path: Path
+) -> None:
     with pytest.raises(SemcastError, match="holds no files"):
         Source(spark, empty_folder)
     (tmp_path / "m.jsonl").write_text("")

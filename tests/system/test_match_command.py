@@ -34,7 +34,9 @@ def test_match_reads_two_files_and_writes_one(tmp_path: Path) -> None:
     command = [SEMCAST, "match", "--language", "relational", "--profiles", profiles, "--messages", messages]
     done = subprocess.run([*command, "--out", str(out), "--json"], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    assert [json.loads(line) for line in out.read_text().splitlines()] == [{"message": 2, "profiles": ["p1", '"quoted"']}]
+    assert [json.loads(line) for line in out.read_text().splitlines()] == [
+        {"message": 2, "profiles": ["p1", '"quoted"']}
+    ]
     told = json.loads(done.stdout)
     assert (told["messages"], told["bad"], told["first_bad"], told["unfit"], told["pairs"]) == (4, 1, [1], {"x": 1}, 2)
     assert "1 of 4 messages could not be read and were left out (rows 1)" in done.stderr
@@ -48,7 +50,16 @@ def test_ctrl_c_ends_it_without_a_traceback_or_a_half_written_result(tmp_path: P
     profiles = write(tmp_path / "p.jsonl", *(profile(f"p{i}", f"x > {i % 100}") for i in range(200)))
     with (tmp_path / "m.jsonl").open("w") as file:
         file.writelines(f'{{"x": {i % 100}}}\n' for i in range(1_500_000))
-    command = [SEMCAST, "match", "--profiles", profiles, "--messages", str(tmp_path / "m.jsonl"), "--out", str(tmp_path / "out.jsonl")]
+    command = [
+        SEMCAST,
+        "match",
+        "--profiles",
+        profiles,
+        "--messages",
+        str(tmp_path / "m.jsonl"),
+        "--out",
+        str(tmp_path / "out.jsonl"),
+    ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stderr is not None
     seen = ""

@@ -22,7 +22,9 @@ def match(
     messages: Annotated[Path, typer.Option(help="Messages: a file or folder of JSON Lines, CSV or Parquet.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Where the result goes: one JSON line per message that any profile matches. Default: stdout."),
+        typer.Option(
+            help="Where the result goes: one JSON line per message that any profile matches. Default: stdout."
+        ),
     ] = None,
     language: LanguageName = None,
     schema: SchemaText = None,
@@ -71,7 +73,9 @@ def match(
     for name, number in sorted(tally.unfit.items()):
         render.say(f"{number:,} values of {name!r} were of a kind that no profile compares it with, and count as NULL")
     if json:
-        render.data({**dataclasses.asdict(tally), "profiles": len(found.records), "seconds": round(seconds, 3), "out": str(out)})
+        render.data(
+            {**dataclasses.asdict(tally), "profiles": len(found.records), "seconds": round(seconds, 3), "out": str(out)}
+        )
     render.say(
         f"{tally.messages:,} messages, {len(found.records):,} profiles: {tally.pairs:,} matches in "
         f"{tally.matched:,} messages, {seconds:.1f} s" + (f", written to {out}" if out else "")

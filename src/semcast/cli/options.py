@@ -10,7 +10,8 @@ import typer
 from semcast.model import Schema, SemcastError
 
 LanguageName = Annotated[
-    str | None, typer.Option("--language", "-l", help="The profile language, for example relational.", show_default=False)
+    str | None,
+    typer.Option("--language", "-l", help="The profile language, for example relational.", show_default=False),
 ]
 SchemaText = Annotated[
     str | None,
@@ -23,7 +24,8 @@ SchemaText = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 Master = Annotated[
-    str | None, typer.Option("--master", help="Where Spark runs; by default all cores of this machine.", show_default=False)
+    str | None,
+    typer.Option("--master", help="Where Spark runs; by default all cores of this machine.", show_default=False),
 ]
 
 

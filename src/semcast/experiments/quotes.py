@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 SYMBOLS = 500
 EXCHANGES = ("NYSE", "NASDAQ", "LSE", "XETRA", "TSE")
@@ -22,9 +23,10 @@ def symbol(rank: int) -> str:
     return _LETTERS[first] + _LETTERS[rest // 26] + _LETTERS[rest % 26]
 
 
-def _popularity() -> np.ndarray:
-    weights = 1 / np.arange(1, SYMBOLS + 1) ** 0.9
-    return weights / weights.sum()
+def _popularity() -> NDArray[np.float64]:
+    weights: NDArray[np.float64] = 1 / np.arange(1, SYMBOLS + 1) ** 0.9
+    total: float = weights.sum()
+    return weights / total
 
 
 def quotes(first: int, count: int, seed: int = 1) -> pa.RecordBatch:

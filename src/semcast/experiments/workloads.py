@@ -40,7 +40,9 @@ class Workload:
         lows = random.uniform(0, 1 - self.width, (self.profiles, self.ranges)).tolist()
         return [
             f"symbol = 'S{symbol}'"
-            + "".join(f" AND a{n} >= {low:.7f} AND a{n} < {low + self.width:.7f}" for n, low in zip(ns, ls, strict=True))
+            + "".join(
+                f" AND a{n} >= {low:.7f} AND a{n} < {low + self.width:.7f}" for n, low in zip(ns, ls, strict=True)
+            )
             for symbol, ns, ls in zip(symbols.tolist(), numbers, lows, strict=True)
         ]
 

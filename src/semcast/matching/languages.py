@@ -140,6 +140,8 @@ def language(name: str) -> Language[Any]:
 def _schema(schema: Any) -> Schema | None:
     if schema is None or isinstance(schema, Schema):
         return schema
+    if isinstance(schema, str):
+        return Schema.from_ddl(schema)
     if isinstance(schema, Mapping):
         return Schema(schema)
     return Schema({field.name: str(field.type) for field in schema})  # a pyarrow.Schema

@@ -27,11 +27,11 @@ from pyspark.sql import functions as F
 from semcast.matching import Language
 from semcast.model import Schema, SemcastError
 from semcast.pipeline.decode import Decoder, Wanted, wanted_of
+from semcast.pipeline.files import data_files
 from semcast.pipeline.match import shared
 from semcast.pipeline.records import ProfileRecord
 
 _SMALLEST_SPLIT, _LARGEST_SPLIT = 4 << 20, 128 << 20
-_FORMATS = {".parquet": "parquet", ".csv": "csv"}
 _BAD_SHOWN = 5
 _MARK = "#"  # begins the line that sums up a task; results begin with a brace
 
@@ -68,16 +68,8 @@ class Source:
     """A file, or a folder of files, of messages: JSON Lines, CSV or Parquet by its ending."""
 
     def __init__(self, spark: SparkSession, path: Path) -> None:
-        if not path.exists():
-            raise SemcastError(f"{path}: no such file or folder")
         self.path = path
-        self.files = sorted(f for f in path.rglob("*") if _is_data(f, path)) if path.is_dir() else [path]
-        if not self.files:
-            raise SemcastError(f"{path}: holds no files")
-        formats = {_format(file) for file in self.files}
-        if len(formats) > 1:
-            raise SemcastError(f"{path}: holds files of several formats ({', '.join(sorted(formats))})")
-        (self.format,) = formats
+        self.files, self.format = data_files(path)
         self.bytes = sum(file.stat().st_size for file in self.files)
         self.spark = self._session(spark)
 
@@ -221,16 +213,9 @@ def _join(parts: Path, splits: Sequence[Split], out: Path) -> Tally:
     return total
 
 
-def _is_data(file: Path, root: Path) -> bool:
-    return file.is_file() and not any(part[0] in "._" for part in file.relative_to(root).parts)
-
-
-def _format(file: Path) -> str:
-    suffixes = [suffix for suffix in file.suffixes if suffix not in (".gz", ".bz2", ".zst", ".zstd", ".deflate")]
-    return _FORMATS.get(suffixes[-1] if suffixes else "", "json")
-
-
-_DAMAGE = re.compile(r"is not a Parquet file|Could not read footer|EOFException|Unexpected end of|CRC|not in GZIP format")
+_DAMAGE = re.compile(
+    r"is not a Parquet file|Could not read footer|EOFException|Unexpected end of|CRC|not in GZIP format"
+)
 
 
 def _reason(error: Exception) -> str:

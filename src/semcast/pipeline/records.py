@@ -44,7 +44,7 @@ def read_profiles(path: Path, name: str | None = None, schema: Schema | None = N
     for where, row in rows:
         kind = row.get("language", name)
         if not isinstance(kind, str):
-            raise SemcastError(f"{where}: has no \"language\"; say which with --language")
+            raise SemcastError(f'{where}: has no "language"; say which with --language')
         found[kind] = found.get(kind, 0) + 1
     if not rows:
         raise SemcastError(f"{path}: holds no profiles")
@@ -69,7 +69,7 @@ def _parsed(
             id_ = str(id_)
         if not isinstance(id_, str) or not isinstance(text, str):
             missing = "id" if not isinstance(id_, str) else "text"
-            errors.append(f"{where}: \"{missing}\" must be a string")
+            errors.append(f'{where}: "{missing}" must be a string')
             continue
         if id_ in seen:
             errors.append(f"{where}: the id {id_!r} is already used in {seen[id_]}")
@@ -100,7 +100,9 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         case ".parquet":
             yield from _table_rows(path, lambda: pyarrow.parquet.read_table(path))
         case ".csv":
-            strings = pyarrow.csv.ConvertOptions(strings_can_be_null=True, column_types=dict.fromkeys(_TEXT, pa.string()))
+            strings = pyarrow.csv.ConvertOptions(
+                strings_can_be_null=True, column_types=dict.fromkeys(_TEXT, pa.string())
+            )
             yield from _table_rows(path, lambda: pyarrow.csv.read_csv(path, convert_options=strings))
         case _:
             yield from _json_rows(path)

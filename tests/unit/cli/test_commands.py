@@ -33,12 +33,14 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 def test_covers_prints_true_or_false(run: Run) -> None:
     assert run("covers", "--language", "relational", "price > 10", "price > 20")[:2] == (0, "true\n")
     assert run("covers", "price > 20", "price > 10")[:2] == (0, "false\n")
-    code, out, _ = run("covers", "--json", "price > 20", "price > 10")
+    _code, out, _ = run("covers", "--json", "price > 20", "price > 10")
     assert json.loads(out) == {"covers": False, "overlaps": True, "a": "price > 20", "b": "price > 10"}
 
 
 def test_an_error_in_a_profile_has_a_caret(run: Run) -> None:
-    code, out, err = run("covers", "--schema", "symbol STRING, price DOUBLE", "price > 1", "symbol = 'IBM' AND prise > 90")
+    code, out, err = run(
+        "covers", "--schema", "symbol STRING, price DOUBLE", "price > 1", "symbol = 'IBM' AND prise > 90"
+    )
     assert (code, out) == (1, "")
     assert err.splitlines() == [
         "error: in B: unknown attribute 'prise'",
@@ -50,11 +52,19 @@ def test_an_error_in_a_profile_has_a_caret(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (["covers", "--language", "klingon", "a", "b"], 1, "error: there is no profile language 'klingon'; there is relational"),
+        (
+            ["covers", "--language", "klingon", "a", "b"],
+            1,
+            "error: there is no profile language 'klingon'; there is relational",
+        ),
         (["covers", "a > 1"], 2, "Missing argument 'B'"),
         (["nonsense"], 2, "No such command"),
         (["match"], 2, "Missing option '--profiles'"),
-        (["match", "--profiles", "none.jsonl", "--messages", "none.jsonl", "--out", "x"], 1, "error: none.jsonl: no such file"),
+        (
+            ["match", "--profiles", "none.jsonl", "--messages", "none.jsonl", "--out", "x"],
+            1,
+            "error: none.jsonl: no such file",
+        ),
         (["match", "--profiles", "p", "--messages", "m", "--json"], 1, "give --out"),
         (["match", "--profiles", "p", "--messages", "m", "--out", "no/such/x"], 1, "error: no/such: no such folder"),
         (["explain", "x >"], 1, "error: the profile ends"),
@@ -63,7 +73,9 @@ def test_an_error_in_a_profile_has_a_caret(run: Run) -> None:
         (["explain", "x > 1", "--schema", "x WIDGET"], 1, "error: attribute 'x' has type 'WIDGET'"),
     ],
 )
-def test_errors_are_one_message_and_an_exit_code(run: Run, words: list[str], code: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_one_message_and_an_exit_code(
+    run: Run, words: list[str], code: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     seen, _, err = run(*words)
     assert seen == code

@@ -13,7 +13,9 @@ from semcast.pipeline.decode import Decoder
 NUMBER, STRING, BOOLEAN, TIMESTAMP = (frozenset({kind}) for kind in Kind)
 
 
-def decoded(wanted: dict[str, frozenset[Kind]], *messages: object) -> tuple[dict[str, list[object]], list[int], dict[str, int]]:
+def decoded(
+    wanted: dict[str, frozenset[Kind]], *messages: object
+) -> tuple[dict[str, list[object]], list[int], dict[str, int]]:
     decoder = Decoder(wanted)
     lines = [m if isinstance(m, bytes) else json.dumps(m).encode() for m in messages]
     batch, bad = decoder.json_lines(lines)
@@ -50,7 +52,12 @@ def test_a_column_may_be_wanted_as_several_kinds() -> None:
 
 def test_timestamps_are_read_from_text() -> None:
     columns, _, unfit = decoded({"t": TIMESTAMP}, {"t": "2024-01-01T00:00:00Z"}, {"t": "soon"}, {"t": 5}, {})
-    assert [None if t is None else t.isoformat() for t in columns["t"]] == ["2024-01-01T00:00:00+00:00", None, None, None]
+    assert [None if t is None else t.isoformat() for t in columns["t"]] == [
+        "2024-01-01T00:00:00+00:00",
+        None,
+        None,
+        None,
+    ]
     assert unfit == {"t": 2}
 
 

@@ -124,7 +124,7 @@ def test_an_error_in_a_long_text_shows_the_part_around_it() -> None:
     text = "x = 1 OR " * 200 + "y >> 2" + " OR x = 1" * 200
     with pytest.raises(ProfileError) as caught:
         language.parse(text)
-    first, shown, caret = str(caught.value).splitlines()
+    _first, shown, caret = str(caught.value).splitlines()
     assert len(shown) < 160
     assert shown[caret.index("^")] == ">"
 
@@ -234,5 +234,5 @@ def test_a_schema_can_be_given_as_a_mapping_or_an_arrow_schema() -> None:
 
 
 def test_an_unknown_language_is_named_with_the_known_ones() -> None:
-    with pytest.raises(semcast.SemcastError, match="'sql'.*relational"):
+    with pytest.raises(semcast.SemcastError, match=r"'sql'.*relational"):
         semcast.language("sql")

@@ -46,7 +46,7 @@ def topics(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -
     result = {
         "seed": seed,
         "quick": quick,
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "topics_per_second": rates,
         "edges_of_100000_x_10_by_values": edges,
         "note": note(found, taken, rates, edges, _COMPARED),

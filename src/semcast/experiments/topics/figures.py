@@ -18,7 +18,7 @@ from semcast.experiments.topics.memory import Memory
 # Okabe and Ito: told apart by colour-blind people too; one colour per engine in every plot.
 COLOURS = {"compact": "#0072B2", "hashing": "#E69F00", "tree": "#009E73", "regex": "#CC79A7", "naive": "#666666"}
 MARKS = {"compact": "o", "hashing": "s", "tree": "^", "regex": "D", "naive": "x"}
-_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "semcast", "font.size": 9, "axes.titlesize": 10}
+_STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "semcast", "font.size": 9, "axes.titlesize": 10}
 
 
 def draw(costs: Sequence[Cost], sizes: Sequence[Memory], compared: int, out: Path) -> list[Path]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from semcast.profiles.relational.syntax import (
 )
 
 Row = Mapping[str, Any]
+_OPERATORS = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -46,9 +48,7 @@ class BruteForceEngine:
         self.nodes = [parse_syntax(profile.text) for profile in profiles]
 
     def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
-        found = [
-            [at for at, node in enumerate(self.nodes) if truth(node, row) is True] for row in batch.to_pylist()
-        ]
+        found = [[at for at, node in enumerate(self.nodes) if truth(node, row) is True] for row in batch.to_pylist()]
         indptr = np.concatenate(([0], np.cumsum([len(row) for row in found], dtype=np.int64)))
         return Matches(indptr, np.array([at for row in found for at in row], np.int32))
 
@@ -110,14 +110,7 @@ def _compare(value: Any, op: str, literal: Literal) -> bool | None:
         constant = float(constant)
     elif isinstance(value, Decimal) and isinstance(constant, float):
         constant = Decimal(repr(constant))
-    return {
-        "=": value == constant,
-        "<>": value != constant,
-        "<": value < constant,
-        "<=": value <= constant,
-        ">": value > constant,
-        ">=": value >= constant,
-    }[op]
+    return bool(_OPERATORS[op](value, constant))
 
 
 def _kind(value: Any) -> Kind | None:

@@ -120,9 +120,7 @@ def _writer(type_: pa.DataType, space: Space) -> Callable[[Array, Space, Codes],
 
 
 def _is_text(type_: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
-    )
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
 
 
 def numpy_values(column: Array, dtype: str | None = None) -> NDArray[Any]:
@@ -149,7 +147,7 @@ def _write_integers(column: Array, space: Space, out: Codes) -> None:
 
 
 def _write_decimals(column: Array, space: Space, out: Codes) -> None:
-    """Up to 15 digits a decimal and its nearest double order alike; longer ones go one by one, each distinct one once."""
+    """Up to 15 digits a decimal and its nearest double order alike; of longer ones, each distinct one is looked up."""
     assert space.number is not None
     if column.type.precision <= 15 and isinstance(space.number, NumberSegment):
         space.number.encode(numpy_values(column.cast(pa.float64())), out)

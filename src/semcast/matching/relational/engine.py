@@ -111,7 +111,8 @@ class RelationalEngine:
         while at < len(self.arrays.terms):
             found_rows, found_profiles = (scratch.grow(name, room, np.int32, count) for name in ("rows", "profiles"))
             at, count = kernels.match_rows(
-                codes, lanes, orders.ravel(), starts, places, *self.arrays, at, count, stamps, found_rows, found_profiles
+                codes, lanes, orders.ravel(), starts, places, *self.arrays,
+                at, count, stamps, found_rows, found_profiles,
             )  # fmt: skip
             room = 2 * len(found_rows)
         indptr, indices = np.empty(rows + 1, np.int64), np.empty(count, np.int32)
@@ -187,7 +188,9 @@ class _FewRows:
         if total:
             kernels.list_candidates(*arguments, self.lists)
         buckets = (sizes >> self.shifts) + 1
-        means = [(b - a) / n for (a, b), n in zip(pairwise(self.ptr[self.bases].tolist()), buckets.tolist(), strict=True)]
+        means = [
+            (b - a) / n for (a, b), n in zip(pairwise(self.ptr[self.bases].tolist()), buckets.tolist(), strict=True)
+        ]
         self.candidates = max(1.0, float(sum(means)))
         self.room = 1024
         self._plan: tuple[pa.Schema, list[tuple[Any, Segment | None, str | Like]]] | None = None
@@ -224,7 +227,7 @@ class _FewRows:
                 codes += out.tolist()
                 continue
             for value in columns[path].to_pylist():
-                codes.append(NULL_CODE if value is None else segment.code(value))  # noqa: PERF401
+                codes.append(NULL_CODE if value is None else segment.code(value))
         return np.array(codes, np.uint32).reshape(-1, rows)
 
     def _plan_for(self, schema: pa.Schema) -> list[tuple[Any, Segment | None, str | Like]]:

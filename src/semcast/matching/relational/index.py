@@ -294,9 +294,7 @@ def _same(a: Column, b: Column) -> bool:
     return np.array_equal(a, b)
 
 
-def _intervals(
-    sides: tuple[int, ...], segment: Segment, cuts: list[Column], count: int
-) -> list[Interval]:
+def _intervals(sides: tuple[int, ...], segment: Segment, cuts: list[Column], count: int) -> list[Interval]:
     ends: list[NDArray[np.int64]] = []
     if sides[:1] == (BOTTOM,):
         ends.append(np.full(count, segment.start, np.int64))

@@ -24,9 +24,7 @@ _VALUES = types.Array(types.float64, 1, "C", readonly=True)  # Arrow's buffers a
 
 @njit(
     [
-        types.void(
-            _VALUES, types.float64[::1], types.int32[::1], types.float64, types.float64, types.int64, width[::1]
-        )
+        types.void(_VALUES, types.float64[::1], types.int32[::1], types.float64, types.float64, types.int64, width[::1])
         for width in (types.uint16, types.uint32)
     ],
     cache=True,
@@ -189,13 +187,23 @@ def match_rows(  # type: ignore[no-untyped-def]
                     continue
                 good = True
                 for t in range(list_ptr[c], list_ptr[c + 1]):
-                    if not _listed(np.int64(codes[lists[t, 0], row]), bounds, np.int64(lists[t, 1]), np.int64(lists[t, 2])):
+                    if not _listed(
+                        np.int64(codes[lists[t, 0], row]), bounds, np.int64(lists[t, 1]), np.int64(lists[t, 2])
+                    ):
                         good = False
                         break
                 if good:
                     for t in range(near_ptr[c], near_ptr[c + 1]):
                         v = near_values[t]
-                        if not _near(places[nears[t, 0], row], places[nears[t, 1], row], v[0], v[1], v[2], v[3], np.int64(nears[t, 2])):
+                        if not _near(
+                            places[nears[t, 0], row],
+                            places[nears[t, 1], row],
+                            v[0],
+                            v[1],
+                            v[2],
+                            v[3],
+                            np.int64(nears[t, 2]),
+                        ):
                             good = False
                             break
                 if good:
@@ -304,12 +312,22 @@ def match_few(  # type: ignore[no-untyped-def]
                     t += 1
                 t = list_ptr[c]
                 while good and t < list_ptr[c + 1]:
-                    good = _listed(np.int64(codes[lists[t, 0], row]), bounds, np.int64(lists[t, 1]), np.int64(lists[t, 2]))
+                    good = _listed(
+                        np.int64(codes[lists[t, 0], row]), bounds, np.int64(lists[t, 1]), np.int64(lists[t, 2])
+                    )
                     t += 1
                 t = near_ptr[c]
                 while good and t < near_ptr[c + 1]:
                     v = near_values[t]
-                    good = _near(places[nears[t, 0], row], places[nears[t, 1], row], v[0], v[1], v[2], v[3], np.int64(nears[t, 2]))
+                    good = _near(
+                        places[nears[t, 0], row],
+                        places[nears[t, 1], row],
+                        v[0],
+                        v[1],
+                        v[2],
+                        v[3],
+                        np.int64(nears[t, 2]),
+                    )
                     t += 1
                 if good:
                     if count == len(profiles):

@@ -34,7 +34,7 @@ class Segment:
         self.end = start + 2 * len(points) + 1
         self._ranks: dict[Any, int] | None = None
 
-    def position(self, points: Sequence[Any], side: int) -> NDArray[np.int64]:
+    def position(self, points: Sequence[Any] | NDArray[Any], side: int) -> NDArray[np.int64]:
         """The first code after the cut on ``side`` of each of ``points`` (all of them are known)."""
         if self._ranks is None:
             self._ranks = {point: rank for rank, point in enumerate(self.points)}
@@ -71,7 +71,7 @@ class NumberSegment(Segment):
         owner = np.clip(np.nan_to_num(places), 0, buckets - 1).astype(np.int64)
         self.table = np.searchsorted(owner, np.arange(buckets + 1)).astype(np.int32)
 
-    def position(self, points: Sequence[Any], side: int) -> NDArray[np.int64]:
+    def position(self, points: Sequence[Any] | NDArray[Any], side: int) -> NDArray[np.int64]:
         codes = np.empty(len(points), np.uint32)
         self.encode(np.asarray(points, np.float64), codes)
         return codes.astype(np.int64) + side

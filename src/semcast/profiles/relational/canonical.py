@@ -59,9 +59,7 @@ def _ranges(name: str, domain: Domain, ranges: Ranges) -> list[str]:
     if left_out.is_points_only:
         return [_points(name, domain, left_out, "<>", "NOT IN")]
     points = [s for s in spans if _is_point(*s)]
-    alternatives = [
-        " AND ".join(_interval(name, domain, *span)) for span in spans if not _is_point(*span)
-    ]
+    alternatives = [" AND ".join(_interval(name, domain, *span)) for span in spans if not _is_point(*span)]
     if points:
         only = sets.finite([low[0] for low, _ in points if low is not None])
         alternatives.append(_points(name, domain, only, "=", "IN"))

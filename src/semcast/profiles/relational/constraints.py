@@ -81,7 +81,7 @@ def settled(constraint: Constraint) -> Constraint | None:
         return _settled_string(constraint)
     if constraint.domain is Domain.BOOLEAN:
         held = constraint.ranges
-        constraint = Constraint(Domain.BOOLEAN, _TRUTHS[False in held, True in held])
+        constraint = Constraint(Domain.BOOLEAN, _TRUTHS[held.holds(False), held.holds(True)])
     return constraint if constraint.ranges.sides or constraint.doubles else None
 
 
@@ -144,7 +144,9 @@ def holds_within(narrow: Constraint, wide: Constraint) -> bool:
         return narrow.domain is not Domain.NULL
     if narrow.domain is not wide.domain or not sets.is_subset(narrow.ranges, wide.ranges):
         return False
-    if (narrow.doubles is not None or wide.doubles is not None) and not sets.is_subset(doubles_of(narrow), doubles_of(wide)):
+    if (narrow.doubles is not None or wide.doubles is not None) and not sets.is_subset(
+        doubles_of(narrow), doubles_of(wide)
+    ):
         return False
     if not wide.likes and not wide.unlikes:
         return True

@@ -30,9 +30,7 @@ def implied_ranges(known: Distance, ranges: Ranges, wanted: Distance) -> Ranges 
         return None
     spans = list(ranges.intervals())
     low, high = spans[0][0], spans[-1][1]
-    gap = distance_km(
-        wanted.center_latitude, wanted.center_longitude, known.center_latitude, known.center_longitude
-    )
+    gap = distance_km(wanted.center_latitude, wanted.center_longitude, known.center_latitude, known.center_longitude)
     assert gap is not None  # the parser takes no centre off the globe
     farthest = None if high is None else float(high[0])
     nearest = -_SLACK_KM if low is None else float(low[0]) - gap - _SLACK_KM

@@ -92,9 +92,7 @@ def _unquote(raw: str, text: str, start: int) -> str:
         value = _ESCAPE[quote].sub(lambda m: _escaped(m[1]) if m[1] else quote, body)
         value.encode()
     except (ValueError, OverflowError):
-        raise ProfileError(
-            "the string holds an escape that is no character", text, start, length=len(raw)
-        ) from None
+        raise ProfileError("the string holds an escape that is no character", text, start, length=len(raw)) from None
     return value
 
 

@@ -62,7 +62,11 @@ def _clock(found: re.Match[str]) -> timedelta | None:
     if not zone or zone.isalpha():
         return time
     digits = zone[1:].replace(":", "")
-    offset = timedelta(hours=int(digits[:-2] or 0), minutes=int(digits[-2:])) if len(digits) > 2 else timedelta(hours=int(digits))
+    offset = (
+        timedelta(hours=int(digits[:-2] or 0), minutes=int(digits[-2:]))
+        if len(digits) > 2
+        else timedelta(hours=int(digits))
+    )
     if offset > timedelta(hours=18):
         return None
     return time - offset if zone[0] == "+" else time + offset

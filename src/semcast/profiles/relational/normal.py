@@ -239,7 +239,7 @@ def _joined(conjunctions: list[Conjunction], text: str) -> list[Conjunction]:
             conjunctions = _united(conjunctions, attribute)
         if len(conjunctions) > MAX_CONJUNCTIONS:
             raise _too_large(text)
-        if 1 < len(conjunctions):
+        if len(conjunctions) > 1:
             conjunctions = _absorbed(conjunctions)
         if len(conjunctions) == before:
             return conjunctions
@@ -309,4 +309,3 @@ def _too_large(text: str) -> ProfileError:
         f"the profile multiplies out to more than {MAX_CONJUNCTIONS} conjunctions", text, 0, length=len(text),
         hint="use IN for alternatives of one attribute, or several profiles",
     )  # fmt: skip
-

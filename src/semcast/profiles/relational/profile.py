@@ -52,7 +52,8 @@ _templates = Templates()
 
 def parse(text: str, schema: Schema | None = None) -> Profile:
     """Read a profile; raise ProfileError, and nothing else, for what is no profile."""
-    if not isinstance(text, str) or len(text) > _TEMPLATE_SIZE or not text.isascii():
+    written: object = text
+    if not isinstance(written, str) or len(text) > _TEMPLATE_SIZE or not text.isascii():
         return _parsed(text, schema)[0]
     template, literals, key = _templates.find(text, schema)
     boxes = None if template is None else template.boxes(literals)
@@ -136,7 +137,7 @@ def _implies(narrow: Conjunction, wide: Conjunction) -> bool:
         return True
     if not any(isinstance(a, Distance) for a in wide):
         return False
-    plain = {a: x for a, x in wide.items() if not isinstance(a, Distance)}
+    plain: Conjunction = {a: x for a, x in wide.items() if not isinstance(a, Distance)}
     return lies_within(narrow, plain) and all(
         _distance_implied(narrow, a, x) for a, x in wide.items() if isinstance(a, Distance)
     )

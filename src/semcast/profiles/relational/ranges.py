@@ -25,7 +25,8 @@ class Ranges(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.sides)
 
-    def __contains__(self, value: object) -> bool:
+    def holds(self, value: Any) -> bool:
+        """Is ``value`` in the set?"""
         inside, skip = _start(self)
         for side, point in zip(self.sides[skip:], self.points, strict=True):
             if point > value or (point == value and side == AFTER):
@@ -127,10 +128,8 @@ def is_subset(a: Ranges, b: Ranges) -> bool:
     if a == b or b == ALL:
         return True
     if a.is_single_point:
-        return a.points[0] in b
+        return b.holds(a.points[0])
     return not minus(a, b)
-
-
 
 
 def _combine(a: Ranges, b: Ranges, keep: Callable[[bool, bool], bool]) -> Ranges:

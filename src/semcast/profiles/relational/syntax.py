@@ -100,8 +100,36 @@ class Or(NamedTuple):
 Node = Constant | Compare | NullSafeEqual | In | Like | IsNull | Not | And | Or
 
 RESERVED = frozenset(
-    "and or not in is null like between true false escape case when then else end cast".split()
-    + "distinct from exists rlike regexp ilike any some all unknown select".split()
+    [
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+        "null",
+        "like",
+        "between",
+        "true",
+        "false",
+        "escape",
+        "case",
+        "when",
+        "then",
+        "else",
+        "end",
+        "cast",
+        "distinct",
+        "from",
+        "exists",
+        "rlike",
+        "regexp",
+        "ilike",
+        "any",
+        "some",
+        "all",
+        "unknown",
+        "select",
+    ]
 )
 
 

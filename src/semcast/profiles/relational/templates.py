@@ -57,7 +57,7 @@ class Template:
         """The normal form with these literals, or None where they need the parser after all."""
         if [literal[0] == "'" for literal in literals] != self.strings:
             return None
-        all_sides = []
+        all_sides: list[tuple[int, ...]] = []
         points: list[Any] = []
         for _, _, bounds in self.attributes:
             low = high = None
