@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 INTEGERS = [-(2**53) - 1, -3, -1, 0, 1, 2, 3, 10, 2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2, 2**62 + 1]
 FLOATS = [float("-inf"), -2.5, -0.0, 0.0, 0.1, 1.0, 2.0, 2.5, 10.0, 2.0**53, 1e300, float("inf"), float("nan")]
-STRINGS = ["", "a", "ab", "abc", "abd", "b", "ab%", "a_c", "é", "z\U0010ffff", "it's", "\ud7ff", "\ue000"]
+STRINGS = ["", "a", "ab", "abc", "abd", "b", "ab%", "a_c", "é", "z\U0010ffff", "it's", "a\nb", "\ud7ff", "\ue000"]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIMES = [EPOCH + timedelta(microseconds=m) for m in (-1, 0, 1, 1_700_000_000_000_000, 1_700_000_000_000_001)]
 

@@ -71,21 +71,22 @@ def column_at(batch: pa.RecordBatch, path: list[int]) -> Array:
 
 
 def plain(column: Array) -> Array:
-    """The column without an encoding around its values."""
+    """The column without an encoding around its values; text as a dictionary, each distinct value once."""
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_run_end_encoded(column.type):
         column = pc.run_end_decode(column)
     if pa.types.is_dictionary(column.type) and not _is_text(column.type.value_type):
         column = column.dictionary_decode()
-    return column
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())  # Arrow's LIKE does not take views
+    return column.dictionary_encode() if _is_text(column.type) else column
 
 
 def encode(column: Array, space: Space, out: Codes) -> None:
-    """Write each value's code into ``out``."""
-    column = plain(column)
+    """Write the code of each value of a plain column into ``out``."""
     if isinstance(column, pa.UnionArray):
-        _encode_union(column, space, out)
+        _by_child(column, out, lambda child, part: encode(child, space, part))
         return
     writer = _writer(column.type, space)
     if writer is None or column.null_count == len(column):
@@ -94,6 +95,18 @@ def encode(column: Array, space: Space, out: Codes) -> None:
         writer(column, space, out)
     if column.null_count:
         out[valid(column) == 0] = NULL_CODE
+
+
+def _by_child(column: Array, out: NDArray[Any], write: Callable[[Array, NDArray[Any]], None]) -> None:
+    """Have a union's children written each by itself, and put their rows together."""
+    codes, dense = np.asarray(column.type_codes), column.type.mode == "dense"
+    for at, code in enumerate(column.type.type_codes):
+        rows = np.flatnonzero(codes == code)
+        if len(rows):
+            child = plain(column.field(at))
+            part = np.empty(len(child), out.dtype)
+            write(child, part)
+            out[rows] = part[np.asarray(column.offsets)[rows] if dense else rows]
 
 
 def valid(column: Array) -> NDArray[np.bool_]:
@@ -110,7 +123,7 @@ def _writer(type_: pa.DataType, space: Space) -> Callable[[Array, Space, Codes],
             return _write_floats
         if types.is_decimal(type_):
             return _write_decimals
-    if space.string is not None and (_is_text(type_) or types.is_dictionary(type_)):
+    if space.string is not None and types.is_dictionary(type_):
         return _write_strings
     if space.boolean is not None and types.is_boolean(type_):
         return _write_booleans
@@ -120,7 +133,7 @@ def _writer(type_: pa.DataType, space: Space) -> Callable[[Array, Space, Codes],
 
 
 def _is_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
 def numpy_values(column: Array, dtype: str | None = None) -> NDArray[Any]:
@@ -155,8 +168,7 @@ def _write_decimals(column: Array, space: Space, out: Codes) -> None:
     points = [p if isinstance(p, int) else Decimal(repr(p)) for p in space.number.points]
     exact = Segment(points, space.number.start)
     coded = column.dictionary_encode()
-    table = np.array([exact.code(value) for value in coded.dictionary.to_pylist()] or [NULL_CODE], out.dtype)
-    out[:] = table[numpy_values(coded.indices)]
+    _write_distinct(coded, [exact.code(value) for value in coded.dictionary.to_pylist()], out)
 
 
 def _write_booleans(column: Array, space: Space, out: Codes) -> None:
@@ -196,73 +208,42 @@ def _scaled(values: NDArray[np.int64], factor: int) -> NDArray[np.int64]:
 
 
 def _write_strings(column: Array, space: Space, out: Codes) -> None:
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    table = np.array([string_code(space, v) for v in column.dictionary.to_pylist()] or [NULL_CODE], np.uint32)
+    segment = space.string
+    assert segment is not None
+    values = column.dictionary.to_pylist()
+    _write_distinct(column, [NULL_CODE if value is None else segment.code(value) for value in values], out)
+
+
+def _write_distinct(column: Array, codes: Any, out: Codes) -> None:
+    """Give each row of a dictionary column the code of its value; what stands at nulls is unspecified."""
+    table = np.asarray(codes, out.dtype) if len(codes) else np.zeros(1, out.dtype)
     out[:] = table[numpy_values(column.indices)]
     if column.dictionary.null_count:
         out[valid(column) == 0] = NULL_CODE
 
 
-def string_code(space: Space, value: str | None) -> int:
-    segment = space.string
-    assert segment is not None
-    return NULL_CODE if value is None else segment.code(value)
-
-
-def _encode_union(column: Array, space: Space, out: Codes) -> None:
-    codes = np.asarray(column.type_codes)
-    dense = column.type.mode == "dense"
-    for at, code in enumerate(column.type.type_codes):
-        rows = np.flatnonzero(codes == code)
-        if len(rows):
-            child = column.field(at)
-            part = np.empty(len(child), out.dtype)
-            encode(child, space, part)
-            out[rows] = part[np.asarray(column.offsets)[rows] if dense else rows]
-
-
-def numbers(column: Array | None, rows: int) -> NDArray[np.float64]:
-    """The column as doubles, NaN where a value is NULL or no number."""
-    if column is None:
-        return np.full(rows, np.nan)
-    column = plain(column)
+def encode_like(column: Array, pattern: str, out: Codes) -> None:
+    """Codes of a LIKE test on a plain column: 0 for a value that is no string, 1 for no match, 2 for a match."""
     if isinstance(column, pa.UnionArray):
-        out = np.full(rows, np.nan)
-        codes = np.asarray(column.type_codes)
-        for at, code in enumerate(column.type.type_codes):
-            mine = np.flatnonzero(codes == code)
-            child = numbers(column.field(at), len(column.field(at)))
-            out[mine] = child[np.asarray(column.offsets)[mine] if column.type.mode == "dense" else mine]
-        return out
+        _by_child(column, out, lambda child, part: encode_like(child, pattern, part))
+        return
+    out[:] = NULL_CODE
+    if pa.types.is_dictionary(column.type) and column.null_count < len(column):
+        found = pc.match_like(column.dictionary, pattern).fill_null(False).to_numpy(zero_copy_only=False)
+        _write_distinct(column, 1 + found, out)
+        if column.null_count:
+            out[valid(column) == 0] = NULL_CODE
+
+
+def encode_numbers(column: Array, out: NDArray[np.float64]) -> None:
+    """The values of a plain column as doubles, NaN where one is NULL or no number."""
+    if isinstance(column, pa.UnionArray):
+        _by_child(column, out, encode_numbers)
+        return
     types = pa.types
-    if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
-        return np.full(rows, np.nan)
-    values = numpy_values(column.cast(pa.float64(), safe=False) if types.is_decimal(column.type) else column, "float64")
-    return np.where(valid(column), values, np.nan) if column.null_count else values
-
-
-def text_matches(column: Array, pattern: str, out: Codes) -> None:
-    """Codes of a LIKE test: 0 where the value is no string, 1 where it does not match, 2 where it does."""
-    from semcast.profiles.relational.likes import compiled
-
-    column = plain(column)
-    out[:] = 0
-    if isinstance(column, pa.UnionArray):
-        codes = np.asarray(column.type_codes)
-        for at, code in enumerate(column.type.type_codes):
-            rows = np.flatnonzero(codes == code)
-            part = np.zeros(len(column.field(at)), out.dtype)
-            text_matches(column.field(at), pattern, part)
-            out[rows] = part[np.asarray(column.offsets)[rows] if column.type.mode == "dense" else rows]
-        return
-    if not (_is_text(column.type) or pa.types.is_dictionary(column.type)) or not len(column):
-        return
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    fits = compiled(pattern).fullmatch
-    values = column.dictionary.to_pylist()
-    table = np.array([0 if v is None else 1 + (fits(v) is not None) for v in values] or [0], np.uint32)
-    out[:] = table[numpy_values(column.indices)]
-    if column.null_count:
-        out[valid(column) == 0] = 0
+    out[:] = np.nan
+    if types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type):
+        doubles = column.cast(pa.float64(), safe=False) if types.is_decimal(column.type) else column
+        out[:] = numpy_values(doubles, "float64")
+        if column.null_count:
+            out[valid(column) == 0] = np.nan

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from semcast.matching.matches import Matches
 from semcast.matching.relational import kernels
 from semcast.matching.relational.arrays import assemble
-from semcast.matching.relational.columns import column_at, encode, find_column, numbers, text_matches
+from semcast.matching.relational.columns import column_at, encode, encode_like, encode_numbers, find_column, plain
 from semcast.matching.relational.index import Builder, Like, shapes_of, spaces_of
 from semcast.matching.relational.spaces import NULL_CODE, Codes, Segment, Space
 from semcast.profiles.relational import Profile
@@ -145,23 +145,28 @@ class RelationalEngine:
         return known[1]
 
     def encode(self, batch: pa.RecordBatch, codes: Codes) -> None:
+        prepared: dict[tuple[int, ...], Any] = {}  # attribute and LIKE tests of one column share its dictionary
         for attribute, path, out in zip(self.attributes, self.paths(batch.schema), codes, strict=False):
-            self.encode_column(attribute, None if path is None else column_at(batch, path), out)
+            if path is None:
+                out[:] = NULL_CODE
+                continue
+            column = prepared.get(tuple(path))
+            if column is None:
+                column = prepared[tuple(path)] = plain(column_at(batch, path))
+            self.encode_column(attribute, column, out)
 
     def encode_column(self, attribute: str | Like, column: Any, out: Codes) -> None:
-        if column is None:
-            out[:] = NULL_CODE
-        elif isinstance(attribute, Like):
-            text_matches(column, attribute.pattern, out)
+        if isinstance(attribute, Like):
+            encode_like(column, attribute.pattern, out)
         else:
             encode(column, self.spaces[attribute], out)
 
     def encode_places(self, batch: pa.RecordBatch) -> NDArray[np.float64]:
-        places = np.empty((len(self.places), batch.num_rows))
+        places = np.full((len(self.places), batch.num_rows), np.nan)
         if self.places:
-            paths = self.paths(batch.schema)[len(self.attributes) :]
-            for path, out in zip(paths, places, strict=True):
-                out[:] = numbers(None if path is None else column_at(batch, path), batch.num_rows)
+            for path, out in zip(self.paths(batch.schema)[len(self.attributes) :], places, strict=True):
+                if path is not None:
+                    encode_numbers(plain(column_at(batch, path)), out)
         return places
 
 
@@ -222,8 +227,9 @@ class _FewRows:
         columns = batch.to_struct_array().flatten()  # half the cost of taking them one by one
         for path, segment, attribute in self._plan_for(batch.schema):
             if segment is None:
-                out: Codes = np.empty(rows, np.uint32)
-                self.engine.encode_column(attribute, None if path is None else column_at(batch, path), out)
+                out: Codes = np.full(rows, NULL_CODE, np.uint32)
+                if path is not None:
+                    self.engine.encode_column(attribute, plain(column_at(batch, path)), out)
                 codes += out.tolist()
                 continue
             for value in columns[path].to_pylist():
