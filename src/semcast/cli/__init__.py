@@ -12,6 +12,8 @@ import typer
 
 from semcast.model import SemcastError
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="semcast",
     help="Content-based dissemination of high-volume streams.",
@@ -53,9 +55,10 @@ def main() -> None:
     except SemcastError as error:
         render.fail(str(error))
         sys.exit(1)
-    except KeyboardInterrupt:
-        render.fail("interrupted")
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:  # typer turns Ctrl-C into this, without a word
+            render.fail("interrupted")
+        raise
     except BrokenPipeError:  # `semcast … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

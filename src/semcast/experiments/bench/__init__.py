@@ -1,0 +1,13 @@
+"""Benchmarks, side by side with peers.
+
+A *contender* (ours or a peer with one of its plans) matches the first n messages of a workload; the
+*race* times contenders in interleaved rounds; the *report* holds what was measured and which targets
+that meets. A benchmark in which two contenders disagree about a match is no benchmark: it fails.
+Nothing here draws: the command line turns a report into tables.
+"""
+
+from semcast.experiments.bench.matching import Options, run_matching
+
+BENCHMARKS = {"matching": run_matching}
+
+__all__ = ["BENCHMARKS", "Options", "run_matching"]
