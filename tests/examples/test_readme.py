@@ -1,4 +1,4 @@
-"""Every example in the README is run."""
+"""Every example in the README and the language references is run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 SEMCAST = str(Path(sys.executable).with_name("semcast"))
 
 
-def blocks(language: str) -> list[str]:
-    found = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    found = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
     assert found
     return found
 
@@ -26,6 +26,12 @@ def test_python_examples_run_as_they_stand(tmp_path: Path) -> None:
     program.write_text("\n".join(blocks("python")))
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, cwd=tmp_path, timeout=240)
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("page", ["docs/topics.md"])
+def test_examples_of_a_language_run(page: str) -> None:
+    for block in blocks("python", page):
+        exec(compile(block, page, "exec"), {})
 
 
 def test_commands_print_what_the_readme_shows() -> None:

@@ -179,6 +179,14 @@ def test_csv_and_parquet_and_gzip(spark: SparkSession, profiles: Path, tmp_path:
     assert run(spark, profiles, tmp_path / "m.jsonl.gz", tmp_path / "out.jsonl")[0] == expected
 
 
+def test_a_csv_row_of_another_width_is_bad(spark: SparkSession, profiles: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("x,s\n95,b\n95\n95,b,c\n1,b\n9")
+    found, tally = run(spark, profiles, tmp_path / "m.csv", tmp_path / "out.jsonl")
+    assert found == {0: ["high", "b"], 3: ["b"]}
+    assert (tally.messages, tally.bad, tally.first_bad) == (5, 3, [1, 2, 4])
+    assert Source(spark, tmp_path / "m.csv").missing(["x", "S", "n.v"]) == {"S": "s", "n.v": None}
+
+
 def test_damaged_files_end_in_one_clear_error(spark: SparkSession, profiles: Path, tmp_path: Path) -> None:
     (tmp_path / "m.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(SemcastError, match=r"m\.parquet.*damaged or only half written"):

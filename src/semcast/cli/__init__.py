@@ -30,9 +30,10 @@ def _register() -> None:
     from semcast.cli.covers import covers
     from semcast.cli.demo import demo
     from semcast.cli.explain import explain
+    from semcast.cli.figures import figures
     from semcast.cli.match import match
 
-    for command in (demo, match, covers, explain, bench):
+    for command in (demo, match, covers, explain, figures, bench):
         app.command()(command)
 
 

@@ -1,2 +1,79 @@
-def bench(names: list[str]) -> None:
-    """placeholder"""
+"""`semcast bench`: benchmarks, side by side with peers."""
+
+from __future__ import annotations
+
+import json as json_
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from semcast.cli import render
+from semcast.cli.options import Json
+from semcast.model import SemcastError
+
+
+def bench(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="The benchmarks to run: matching. Default: all.", show_default=False),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="WORKLOAD", help="Only this workload (W1 to W4); may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Smaller workloads and fewer rounds: seconds instead of minutes, rough figures."),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Another seed gives other profiles and other messages.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The JSON file to write. Default: build/bench/NAME.json", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure SemCast side by side with its peers.
+
+    **matching** matches four workloads of 7,000 to 1,000,000 profiles with our engine, DuckDB, plain
+    Spark and brute force in compiled code, in turns, and compares what they find pair by pair. A
+    difference is an error (exit code 1). It also measures parsing, building an index and single
+    messages. Let the machine rest meanwhile: a busy one blurs the figures.
+    """
+    from semcast.experiments.bench import BENCHMARKS, Options
+
+    chosen = list(dict.fromkeys(names or BENCHMARKS))
+    for name in chosen:
+        if name not in BENCHMARKS:
+            raise SemcastError(f"there is no benchmark {name!r}; there is {', '.join(BENCHMARKS)}")
+    if out is not None and len(chosen) > 1:
+        raise SemcastError("--out names one file: run one benchmark at a time")
+    files = {name: _writable(out or Path("build", "bench", f"{name}.json")) for name in chosen}
+    options = Options(tuple(dict.fromkeys(only or ())), quick, seed)
+    reports = {}
+    for name, file in files.items():
+        reports[name] = BENCHMARKS[name](options, render.say)
+        file.write_text(json_.dumps(reports[name], indent=2, ensure_ascii=False) + "\n")
+    if json:
+        render.data(reports[chosen[0]] if len(chosen) == 1 else reports)
+    else:
+        from semcast.cli.render_bench import show_matching
+
+        for report in reports.values():
+            show_matching(report)
+    for name, report in reports.items():
+        met = [target["met"] for target in report["targets"] if target["met"] is not None]
+        render.say(
+            f"{name}: all match sets equal, {met.count(True)} of {len(met)} targets met, {report['seconds']:.0f} s, "
+            f"written to {files[name]}"
+        )
+
+
+def _writable(file: Path) -> Path:
+    """Make the folder now: a benchmark must not run for minutes and then fail to write."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    except OSError as error:
+        raise SemcastError(f"{file}: cannot be written ({error.strerror})") from error
+    return file

@@ -59,6 +59,9 @@ def match(
     with tempfile.TemporaryDirectory() as folder:
         target = out or Path(folder, "matches.jsonl")
         source = Source(spark, messages)
+        for name, near in source.missing(found.language.wanted([r.profile for r in found.records])).items():
+            hint = f" (did you mean {near!r}?)" if near else ""
+            render.say(f"{messages} has no column {name!r}{hint}; it counts as NULL")
         begin = time.perf_counter()
         text = f"matching {messages} against {len(found.records):,} profiles"
         with render.step(text) as shown, watched(spark, shown.report):

@@ -72,6 +72,14 @@ class Step:
             self._last = time.monotonic()
             say(f"{self._text}: {done} of {total} tasks")
 
+    def note(self, text: str) -> None:
+        """Say what the step is at, where it cannot say how far."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description=f"{self._text}: {text}")
+        elif time.monotonic() - self._last > _LOG_SECONDS:
+            self._last = time.monotonic()
+            say(f"{self._text}: {text}")
+
 
 @contextmanager
 def step(text: str) -> Iterator[Step]:

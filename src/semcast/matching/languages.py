@@ -12,7 +12,7 @@ from semcast.model import Kind, Schema, SemcastError
 from semcast.profiles import relational, topic
 
 if TYPE_CHECKING:
-    from semcast.matching.matchers import ProfileMatcher
+    from semcast.matching.matchers import Matcher
     from semcast.matching.segments import Engine
     from semcast.matching.topic import TopicMatcher
 
@@ -53,18 +53,18 @@ class Language(Generic[P]):
         """
         raise NotImplementedError
 
-    def matcher(self, profiles: Sequence[P] = (), engine: str | None = None) -> ProfileMatcher[P]:
+    def matcher(self, profiles: Sequence[P] = (), engine: str | None = None) -> Matcher[P]:
         """A matcher of ``profiles``, whose indices are their positions."""
         chosen = engine or self.engines[0]
         if chosen not in self.engines:
             raise SemcastError(f"{self.name} has no engine {chosen!r}; it has {', '.join(self.engines)}")
         return self._matcher(chosen, profiles)
 
-    def _matcher(self, engine: str, profiles: Sequence[P]) -> ProfileMatcher[P]:
+    def _matcher(self, engine: str, profiles: Sequence[P]) -> Matcher[P]:
         # Engines bring numba, which takes a second to import; parsing and covering need none.
-        from semcast.matching.segments import Matcher
+        from semcast.matching.segments import SegmentedMatcher
 
-        return Matcher(self._engine(engine), profiles)
+        return SegmentedMatcher(self._engine(engine), profiles)
 
     def _engine(self, name: str) -> Callable[[Sequence[P]], Engine]:
         raise NotImplementedError

@@ -16,7 +16,7 @@ from semcast.matching.matches import Matches
 P_contra = TypeVar("P_contra", contravariant=True)
 
 
-class ProfileMatcher(Protocol[P_contra]):
+class Matcher(Protocol[P_contra]):
     """Match batches against profiles that come and go.
 
     Safe to change while other threads match: a batch sees the profiles of one moment. It can be pickled,

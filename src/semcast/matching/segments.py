@@ -48,7 +48,7 @@ class _Segment(NamedTuple, Generic[P]):
         return [(number, profile) for number, profile, alive in found if alive]
 
 
-class Matcher(Generic[P]):
+class SegmentedMatcher(Generic[P]):
     """Match batches against profiles that come and go; indices are never reused."""
 
     def __init__(self, build: Callable[[Sequence[P]], Engine], profiles: Sequence[P] = ()) -> None:

@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
 
 from semcast.matching import Language
-from semcast.model import Schema, SemcastError
+from semcast.model import Kind, Schema, SemcastError
 from semcast.pipeline.decode import Decoder, Wanted, wanted_of
 from semcast.pipeline.files import data_files
 from semcast.pipeline.match import shared
@@ -33,6 +35,7 @@ from semcast.pipeline.records import ProfileRecord
 
 _SMALLEST_SPLIT, _LARGEST_SPLIT = 4 << 20, 128 << 20
 _BAD_SHOWN = 5
+_BAD_ROW = "_corrupt_record"  # where Spark puts a CSV row that has not as many cells as the header
 _MARK = "#"  # begins the line that sums up a task; results begin with a brace
 
 
@@ -86,13 +89,25 @@ class Source:
         own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 1 << 15)
         return own
 
+    def missing(self, wanted: Iterable[str]) -> dict[str, str | None]:
+        """The attributes that no column can hold, each with the column that it may have meant."""
+        if self.format == "json":
+            return {}
+        columns = [name for name in self.frame().columns if name != _BAD_ROW]
+        known = Schema(dict.fromkeys(columns, Kind.STRING))
+        roots = {name.split(".")[0] for name in columns} | set(columns)
+        return {name: known.nearest(name) for name in wanted if name not in roots and name.split(".")[0] not in roots}
+
     def frame(self) -> DataFrame:
         """The rows as read: JSON as binary lines, CSV as strings, Parquet as it is typed."""
         paths = [str(file) for file in self.files]
         read = self.spark.read
         match self.format:
             case "csv":
-                return read.csv(paths, header=True, multiLine=True, escape='"', inferSchema=False, mode="PERMISSIVE")
+                options: Any = {"header": True, "multiLine": True, "escape": '"', "enforceSchema": False}
+                names = [*read.csv(paths, **options).columns, _BAD_ROW]
+                schema = StructType([StructField(name, StringType()) for name in names])
+                return read.csv(paths, schema=schema, columnNameOfCorruptRecord=_BAD_ROW, **options)
             case "parquet":
                 return read.parquet(*paths)
         return read.option("lineSep", "\n").text(paths).select(F.col("value").cast("binary").alias("line"))
@@ -175,7 +190,10 @@ class _Job:
     def _decoded(self, decoder: Decoder, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
         if self.format == "json":
             return decoder.json_lines(batch.column(0).to_pylist())
-        return (decoder.text_columns(batch) if self.format == "csv" else batch), []
+        if self.format == "parquet":
+            return batch, []
+        bad = np.flatnonzero(batch.column(_BAD_ROW).is_valid()).tolist()
+        return decoder.text_columns(batch), bad
 
     def _lines(self, matches: Any, first: int, bad: set[int], tally: Tally) -> list[str]:
         """One line per row with matches; a bad row is all NULL, which some profiles may ask for."""

@@ -33,7 +33,12 @@ class BruteForce:
     def __init__(self, plan: str, kernel: Callable[..., int], conjunctions: Conjunctions, messages: pa.Table) -> None:
         self.plan = plan
         self.kernel = kernel
-        self.wanted = conjunctions.codes.astype(np.uint16), conjunctions.attributes, conjunctions.lows, conjunctions.highs
+        self.wanted = (
+            conjunctions.codes.astype(np.uint16),
+            conjunctions.attributes,
+            conjunctions.lows,
+            conjunctions.highs,
+        )
         self.symbols = messages.column("symbol").to_numpy().astype(np.uint16)  # -1, nobody's, becomes 65,535
         self.values = np.array([messages.column(f"a{i}").to_numpy() for i in range(NUMBERS)])
         self.profiles = len(conjunctions)
@@ -48,7 +53,8 @@ class BruteForce:
             self.found = np.empty((2, 4 * self.found.shape[1]), np.int32)
 
     def keys(self, count: int) -> Keys:
-        rows, profiles = self.found[:, : self.run(count)].astype(np.int64)
+        pairs = self.run(count)
+        rows, profiles = self.found[:, :pairs].astype(np.int64)
         keys: Keys = rows * self.profiles + profiles
         keys.sort()
         return keys

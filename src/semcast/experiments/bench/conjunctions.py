@@ -37,7 +37,7 @@ class Conjunctions:
 
     @property
     def ranges(self) -> int:
-        return self.attributes.shape[1]
+        return int(self.attributes.shape[1])
 
     def shapes(self) -> list[tuple[int, ...]]:
         """The combinations of attributes that profiles restrict, ascending."""

@@ -91,7 +91,10 @@ def bounds(ranges: int) -> str:
 
 def nullable_bounds() -> str:
     """The same where NULL means unbounded: how it is written first, and the planners' weak spot."""
-    ends = (f"(p.low{i} IS NULL OR m.a{i} >= p.low{i}) AND (p.high{i} IS NULL OR m.a{i} < p.high{i})" for i in range(NUMBERS))
+    ends = (
+        f"(p.low{i} IS NULL OR m.a{i} >= p.low{i}) AND (p.high{i} IS NULL OR m.a{i} < p.high{i})"
+        for i in range(NUMBERS)
+    )
     return " AND ".join(ends)
 
 

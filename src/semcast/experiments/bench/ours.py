@@ -45,7 +45,9 @@ def index_seconds(profiles: Sequence[Any], rounds: int) -> dict[str, float]:
 
 def singles_per_second(ours: Ours, count: int, rounds: int) -> float:
     """Messages per CPU-second when each comes as a batch of its own and its matches are read at once."""
-    rows = [pa.RecordBatch.from_pylist([row], ours.messages.schema) for row in ours.messages.slice(0, count).to_pylist()]
+    rows = [
+        pa.RecordBatch.from_pylist([row], ours.messages.schema) for row in ours.messages.slice(0, count).to_pylist()
+    ]
     match = ours.matcher.match
     expected = ours.matcher.match(ours.messages.slice(0, count)).counts().tolist()
     assert [len(match(row).of(0)) for row in rows] == expected

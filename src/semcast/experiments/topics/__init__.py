@@ -34,7 +34,7 @@ _QUICK = _Scale([2, 4, 7, 10], [1_000, 5_000, 10_000], 200_000)
 
 
 def topics(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Run the evaluation and write it to ``out``; minutes, or seconds where ``quick`` (with 10^4 subscriptions)."""
+    """Run the evaluation and write it to ``out``; five minutes, or half of one where ``quick`` (10^4 subscriptions)."""
     scale = _QUICK if quick else _FULL
     out.mkdir(parents=True, exist_ok=True)
     found = [cost for depth in scale.attributes for cost in costs(depth, scale.sizes, seed, progress)]

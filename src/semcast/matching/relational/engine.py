@@ -97,7 +97,10 @@ class RelationalEngine:
 
     def _match_many(self, batch: pa.RecordBatch) -> Matches:
         rows = batch.num_rows
-        scratch = self._scratch.pop() if self._scratch else Scratch()
+        try:
+            scratch = self._scratch.pop()  # its own for each thread that is in here
+        except IndexError:
+            scratch = Scratch()
         codes = scratch.take("codes", (len(self.attributes), rows), self.width)
         self.encode(batch, codes)
         places = self.encode_places(batch)
