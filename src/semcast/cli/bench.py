@@ -63,10 +63,8 @@ def bench(
             show_matching(report)
     for name, report in reports.items():
         met = [target["met"] for target in report["targets"] if target["met"] is not None]
-        render.say(
-            f"{name}: all match sets equal, {met.count(True)} of {len(met)} targets met, {report['seconds']:.0f} s, "
-            f"written to {files[name]}"
-        )
+        targets = f"{met.count(True)} of {len(met)} targets met, " if met else ""
+        render.say(f"{name}: all match sets equal, {targets}{report['seconds']:.0f} s, written to {files[name]}")
 
 
 def _writable(file: Path) -> Path:

@@ -6,42 +6,33 @@ from typing import Any
 
 from semcast.cli import render
 
-_COLUMNS = ("", "profiles", "matches per message", "µs per message", "ratio")
-_SPARK_COLUMNS = ("inside Spark, local[2]", "µs per message", "ratio", "CPU µs per message", "ratio")
+_COLUMNS = ("", "µs per message", "ratio")
+_SPARK_COLUMNS = ("", "µs per message", "ratio", "CPU µs", "ratio")
 
 
 def show_matching(report: dict[str, Any]) -> None:
     """Ratios to the terminal: a peer's time per message over ours."""
-    _in_process(report["workloads"])
-    _in_spark(report["spark"])
+    workloads, in_spark = report["workloads"], report["spark"]
+    for name, found in workloads.items():
+        size = f"{found['profiles']:,} profiles, {found['matches_per_message']:g} matches per message"
+        render.table(f"{name}: {size}; one thread, CPU time", _COLUMNS, _rows(found, ("cpu",)), render.stdout)
+    for name, found in in_spark.items():
+        title = f"{name} inside Spark on local[2], by slope"
+        render.table(title, _SPARK_COLUMNS, _rows(found, ("wall", "cpu")), render.stdout)
     _figures(report)
-    _targets(report["targets"])
+    if not report["quick"]:
+        _targets(report["targets"])
 
 
-def _in_process(workloads: dict[str, Any]) -> None:
+def _rows(found: dict[str, Any], clocks: tuple[str, ...]) -> list[list[str]]:
     rows = []
-    for name, found in workloads.items():
-        ours = found["ours"]
-        size = render.count(found["profiles"]), f"{found['matches_per_message']:g}"
-        rows.append([f"{name} semcast", *size, _number(ours["us_per_message_cpu"]), "1"])
-        for peer in found["peers"]:
-            label = f"   {peer['peer']}: {peer['plan']}"
-            rows.append([label, "", "", _number(peer["us_per_message_cpu"]), _number(peer["ratio_cpu"])])
-    render.table("Matching, one thread, CPU time", _COLUMNS, rows, render.stdout)
-
-
-def _in_spark(workloads: dict[str, Any]) -> None:
-    rows = []
-    for name, found in workloads.items():
-        for record in (found["ours"], *found["peers"]):
-            ours = record is found["ours"]
-            label = f"{name} semcast" if ours else f"   {record['peer']}: {record['plan']}"
-            cells = []
-            for clock in ("wall", "cpu"):
-                cells.append(_number(record.get(f"us_per_message_{clock}")))
-                cells.append("1" if ours else _number(record.get(f"ratio_{clock}")))
-            rows.append([label, *cells])
-    render.table("Matching inside Spark, by slope", _SPARK_COLUMNS, rows, render.stdout)
+    for record in (found["ours"], *found["peers"]):
+        row = [f"{record['peer']}, {record['plan']}"]
+        for clock in clocks:
+            row.append(_number(record.get(f"us_per_message_{clock}")))
+            row.append("1" if record is found["ours"] else _number(record.get(f"ratio_{clock}")))
+        rows.append(row)
+    return rows
 
 
 def _figures(report: dict[str, Any]) -> None:

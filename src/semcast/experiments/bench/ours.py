@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import semcast
 from semcast.experiments.bench.race import Keys
+from semcast.matching.matchers import Matcher
 from semcast.matching.matches import Matches
 
 
@@ -20,10 +21,10 @@ class Ours:
     peer = "semcast"
     plan = "index"
 
-    def __init__(self, profiles: Sequence[Any], messages: pa.RecordBatch) -> None:
-        self.matcher = semcast.language("relational").matcher(profiles)
+    def __init__(self, matcher: Matcher[Any], messages: pa.RecordBatch) -> None:
+        self.matcher = matcher
         self.messages = messages
-        self.profiles = len(profiles)
+        self.profiles = len(matcher)
 
     def run(self, count: int) -> int:
         return len(self.matcher.match(self.messages.slice(0, count)))

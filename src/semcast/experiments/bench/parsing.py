@@ -22,23 +22,26 @@ _together: Barrier | None = None  # in a worker process: where all wait, so that
 def parse_rates(workload: Workload, seed: int, count: int, rounds: int) -> dict[str, float]:
     """Profiles of the workload's form parsed per second of wall clock, best of ``rounds``."""
     form = replace(workload, profiles=count)
+    two, one = _rates(2, form, seed, rounds), _rates(1, form, seed, rounds)
     return {
-        "two_cores_per_second": _rate(2, form, seed, rounds, True),
-        "one_core_per_second": _rate(1, form, seed, rounds, True),
-        "two_cores_per_second_without_templates": _rate(2, form, seed, rounds, False),
-        "one_core_per_second_without_templates": _rate(1, form, seed, rounds, False),
+        "two_cores_per_second": two[0],
+        "one_core_per_second": one[0],
+        "two_cores_per_second_without_templates": two[1],
+        "one_core_per_second_without_templates": one[1],
     }
 
 
-def _rate(processes: int, form: Workload, seed: int, rounds: int, templates: bool) -> float:
-    """Sum over processes that parse at the same time, each ``form.profiles`` texts of its own."""
+def _rates(processes: int, form: Workload, seed: int, rounds: int) -> tuple[float, float]:
+    """With and without templates, for processes that parse ``form.profiles`` texts each at the same time."""
     spawn = multiprocessing.get_context("spawn")  # a fork would inherit skeletons, and threads
     barrier = spawn.Barrier(processes)
-    work = [(form, seed + number, rounds, templates) for number in range(processes)]
+    work = [(form, seed + number, rounds) for number in range(processes)]
     with spawn.Pool(processes, _start, [barrier]) as pool:  # leaving it ends the processes, also on Ctrl-C
         rounds_of = pool.starmap(_parse_all, work, chunksize=1)
-    best = min(max(seconds) for seconds in zip(*rounds_of, strict=True))  # a round is over when the last one is
-    return float(processes * form.profiles / best)
+    # A round is over when its last process is.
+    times = [max(seconds) for seconds in zip(*rounds_of, strict=True)]
+    with_templates, without = min(times[:rounds]), min(times[rounds:])
+    return processes * form.profiles / with_templates, processes * form.profiles / without
 
 
 def _start(barrier: Barrier) -> None:
@@ -47,15 +50,15 @@ def _start(barrier: Barrier) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the parent ends us
 
 
-def _parse_all(form: Workload, seed: int, rounds: int, templates: bool) -> list[float]:
-    """Seconds that each round took in this process; every round starts with no skeleton known."""
+def _parse_all(form: Workload, seed: int, rounds: int) -> list[float]:
+    """Seconds that each round took in this process: first with templates, of which none is known, then without."""
     from semcast.profiles.relational import profile
     from semcast.profiles.relational.templates import Templates
 
     texts = form.texts(seed)
-    parse: Callable[[str], Any] = profile.parse if templates else lambda text: profile._parsed(text, None)
+    ways: list[Callable[[str], Any]] = [profile.parse, lambda text: profile._parsed(text, None)]
     taken = []
-    for _ in range(rounds):
+    for parse in [way for way in ways for _ in range(rounds)]:
         profile._templates = Templates()
         assert _together is not None
         _together.wait()

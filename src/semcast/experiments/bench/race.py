@@ -20,6 +20,8 @@ from semcast.model import SemcastError
 
 Keys = NDArray[np.int64]
 Say = Callable[[str], None]
+_DROWNED = 0.1  # of a run's time: a smaller difference between two runs is noise
+
 Clocks = Mapping[str, Callable[[], float]]
 
 
@@ -60,7 +62,8 @@ class Lap:
     def cost(self, clock: str) -> float | None:
         """Seconds per message; None where noise was larger than what was to be measured."""
         seconds = self.best[clock, self.large] - (self.best[clock, self.small] if self.small else 0.0)
-        return seconds / (self.large - self.small) if seconds > 0 else None
+        drowned = seconds <= _DROWNED * self.best[clock, self.large]
+        return None if drowned else seconds / (self.large - self.small)
 
     def record(self, clocks: Clocks) -> dict[str, Any]:
         return {

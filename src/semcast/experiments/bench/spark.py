@@ -38,7 +38,8 @@ class Stream:
             folder.mkdir(parents=True)
             size = -(-count // _FILES)
             for part in range(0, count, size):
-                pq.write_table(self.messages.slice(part, min(size, count - part)), folder / f"{part}.parquet")
+                chunk = self.messages.slice(part, min(size, count - part))
+                pq.write_table(chunk, folder / f"{part}.parquet", use_dictionary=["symbol"], compression="none")
         return self.spark.read.parquet(str(folder))
 
 
