@@ -48,6 +48,10 @@ def demo(
         spark = session("semcast demo")
     with render.step(f"generating {messages:,} quotes") as shown, watched(spark, shown.report):
         _stream(spark, messages, seed).write.mode("overwrite").parquet(str(stream))
+    with render.step("compiling the kernels (once per machine)"):
+        from semcast.matching.relational import kernels
+
+        kernels.warm()
     begin = time.perf_counter()
     with render.step(f"matching them against {profiles:,} profiles") as shown, watched(spark, shown.report):
         found = demand(spark.read.parquet(str(stream)), texts)

@@ -196,8 +196,6 @@ class _Bench:
             lap = sized(contender, clocks["wall"], 8 * size.spark_checked, size.spark_seconds, size.spark_messages)
             lap.compared, lap.pairs = size.spark_checked, pairs
             laps.append(lap)
-        for lap in laps:
-            lap.contender.run(lap.large)
         race(laps, clocks, size.spark_rounds, lambda text: self.say(f"{name} in Spark: {text}"))
         self.found["spark"][name] = contest(laps[0], laps[1:], clocks)
 
