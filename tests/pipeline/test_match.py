@@ -88,6 +88,23 @@ def test_match_adds_positions_or_names(spark: SparkSession) -> None:
         match(frame, ["x > 3"], column="x")
 
 
+def test_match_takes_any_language(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([("Streams/Sensor/Fluid",), ("Streams/Results",), (None,)], "topic string")
+    texts = ["Streams/Sensor", "Streams/*"]
+    assert [row.profiles for row in match(frame, texts, language="topic").collect()] == [[0, 1], [1], []]
+    topic = semcast.language("topic")
+    found = match(frame, {"t": topic.parse(texts[0])}).collect()
+    assert [row.profiles for row in found] == [["t"], [], []]
+    with pytest.raises(SemcastError, match="profile 1 is no topic profile"):
+        match(frame, [topic.parse("a"), language.parse("x > 1")])
+    lines = [json.dumps({"id": f"p{at}", "language": "topic", "text": text}) for at, text in enumerate(texts)]
+    (tmp_path / "p.jsonl").write_text("\n".join(lines))
+    (tmp_path / "m.jsonl").write_text('{"topic": "Streams/Sensor"}\n{"topic": 5}\n{"topic": "Streams/x"}\n')
+    rows, tally = run(spark, tmp_path / "p.jsonl", tmp_path / "m.jsonl", tmp_path / "out.jsonl")
+    assert rows == {0: ["p0", "p1"], 2: ["p1"]}
+    assert tally.unfit == {"topic": 1}
+
+
 def test_match_passes_other_columns_through(spark: SparkSession) -> None:
     moment = datetime(2024, 1, 1, tzinfo=UTC)
     frame = spark.createDataFrame(

@@ -4,6 +4,6 @@ Language (by name), Matcher (profiles that come and go), Engine (immutable), Mat
 Knows Arrow batches; knows no channels, no networks and no Spark.
 """
 
-from semcast.matching.languages import LANGUAGES, Language, language
+from semcast.matching.languages import LANGUAGES, Language, language, parsed
 
-__all__ = ["LANGUAGES", "Language", "language"]
+__all__ = ["LANGUAGES", "Language", "language", "parsed"]

@@ -23,6 +23,8 @@ class Language(Generic[P]):
     """A profile language: a closed algebra, and matchers for many of its profiles."""
 
     name: str
+    profile: type[P]
+    """What ``parse`` returns."""
     engines: tuple[str, ...]
     """Names of the engines, the default first."""
 
@@ -74,6 +76,7 @@ class Relational(Language[relational.Profile]):
     """SQL conditions over the columns of a message (any columns; nested fields by dotted names)."""
 
     name = "relational"
+    profile = relational.Profile
     engines = ("index", "brute")
 
     def parse(self, text: str, schema: Schema | Mapping[str, Kind | str] | None = None) -> relational.Profile:
@@ -105,6 +108,7 @@ class Topic(Language[topic.TopicProfile]):
     """Places in a hierarchy, named from its root down (column ``topic``)."""
 
     name = "topic"
+    profile = topic.TopicProfile
     engines = ("compact", "hashing", "tree", "regex", "naive")
 
     def parse(self, text: str, schema: Schema | Mapping[str, Kind | str] | None = None) -> topic.TopicProfile:
@@ -135,6 +139,19 @@ def language(name: str) -> Language[Any]:
     except KeyError:
         known = ", ".join(LANGUAGES)
         raise SemcastError(f"there is no profile language {name!r}; there is {known}") from None
+
+
+def parsed(profiles: Sequence[Any], name: str | None = None) -> tuple[Language[Any], list[Any]]:
+    """Texts and parsed profiles, all of one language: the named one, else the first parsed one's, else relational."""
+    if name is None:
+        first = next((profile for profile in profiles if not isinstance(profile, str)), None)
+        name = next((known.name for known in LANGUAGES.values() if isinstance(first, known.profile)), "relational")
+    chosen = language(name)
+    found = [chosen.parse(profile) if isinstance(profile, str) else profile for profile in profiles]
+    for at, profile in enumerate(found):
+        if not isinstance(profile, chosen.profile):
+            raise SemcastError(f"profile {at} is no {chosen.name} profile but a {type(profile).__name__}")
+    return chosen, found
 
 
 def _schema(schema: Any) -> Schema | None:

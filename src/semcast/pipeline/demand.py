@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
-from semcast.matching import language
+from semcast.matching import parsed
 from semcast.pipeline.match import shared
 
 _MOST = 1 << 16  # messages that more profiles match are counted with those of this many
@@ -23,10 +23,11 @@ class Demand(NamedTuple):
     messages_by_interest: NDArray[np.int64]
 
 
-def demand(df: DataFrame, profiles: Sequence[Any], *, lang: str = "relational") -> Demand:
+def demand(df: DataFrame, profiles: Sequence[Any], *, language: str | None = None) -> Demand:
     """Match ``df`` and count; only the counts leave the workers."""
-    chosen, total = language(lang), len(profiles)
-    load = shared(df.sparkSession, chosen.matcher([chosen.parse(p) if isinstance(p, str) else p for p in profiles]))
+    chosen, given = parsed(profiles, language)
+    total = len(given)
+    load = shared(df.sparkSession, chosen.matcher(given))
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher = load()

@@ -10,25 +10,24 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
-from semcast.matching import language
+from semcast.matching import parsed
 from semcast.matching.matches import Matches
 from semcast.model import SemcastError
 
 
 def match(
-    df: DataFrame, profiles: Sequence[Any] | Mapping[str, Any], *, lang: str = "relational", column: str = "profiles"
+    df: DataFrame, profiles: Sequence[Any] | Mapping[str, Any], *, language: str | None = None, column: str = "profiles"
 ) -> DataFrame:
     """Add to each row of ``df`` the profiles that match it, as an array in ``column``.
 
-    ``profiles`` are parsed profiles or their texts, in the language ``lang``. Given as a sequence, the
-    array holds their positions; given as a mapping, it holds their keys. Works on streaming DataFrames
-    too. The index is built here, once, and broadcast; workers only load it.
+    ``profiles`` are parsed profiles or their texts; texts are relational unless ``language`` says
+    otherwise. Given as a sequence, the array holds their positions; given as a mapping, it holds their
+    keys. Works on streaming DataFrames too. The index is built here, once, and broadcast; workers only load it.
     """
     if column in df.columns:
         raise SemcastError(f"the DataFrame already has a column {column!r}; name another with column=")
-    chosen = language(lang)
-    given = profiles.values() if isinstance(profiles, Mapping) else profiles
-    matcher = chosen.matcher([chosen.parse(p) if isinstance(p, str) else p for p in given])
+    chosen, given = parsed(list(profiles.values()) if isinstance(profiles, Mapping) else profiles, language)
+    matcher = chosen.matcher(given)
     names = pa.array([str(key) for key in profiles], pa.string()) if isinstance(profiles, Mapping) else None
     load = shared(df.sparkSession, matcher)
 
