@@ -130,7 +130,7 @@ class XPath(Language[xpath.XPathProfile]):
     """Boolean XPath over XML documents (column ``payload``)."""
 
     name = "xpath"
-    engines = ("lxml",)
+    engines = ("dfa", "lxml")
 
     def parse(
         self,

@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from semcast.matching.matches import Matches
 from semcast.matching.segments import SegmentedMatcher
+from semcast.matching.xpath.dfa import DfaEngine
 from semcast.matching.xpath.documents import documents_of
 from semcast.matching.xpath.engine import DocumentEngine
 from semcast.matching.xpath.naive import LxmlEngine
 from semcast.profiles.xpath import XPathProfile
 
-ENGINES: dict[str, type[DocumentEngine]] = {"lxml": LxmlEngine}
+ENGINES: dict[str, type[DocumentEngine]] = {"dfa": DfaEngine, "lxml": LxmlEngine}
 
 
 class XPathMatcher:

@@ -1,0 +1,99 @@
+"""Value tests on one place of the documents, grouped so that a text is looked up and not compared.
+
+However many profiles ask for ``price > k``, each with its own k, one search in the sorted limits finds all
+that hold; equal tests are one entry.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from math import isnan
+
+from semcast.profiles.xpath.numbers import number
+from semcast.profiles.xpath.values import Test, holds
+
+_ORDERED = ("<", "<=", ">", ">=")
+
+
+class Table:
+    """Who asks for a place, and with which test: ``add`` all, then ``freeze``."""
+
+    __slots__ = ("_asked", "_equal", "_limits", "_others", "_values", "present")
+
+    def __init__(self) -> None:
+        self.present: frozenset[int] = frozenset()
+        """Who asks for the place and for no value."""
+        self._asked: dict[Test | None, set[int]] = {}
+        self._equal: dict[str, frozenset[int]] = {}
+        self._values: dict[float, frozenset[int]] = {}
+        self._limits: list[tuple[str, list[float], list[int]]] = []
+        self._others: list[tuple[Test, frozenset[int]]] = []
+
+    @staticmethod
+    def of(tables: Sequence[Table]) -> Table:
+        """One table for several places that a document reaches at once, frozen."""
+        if len(tables) == 1:
+            return tables[0]
+        merged = Table()
+        for table in tables:
+            for test, who in table._asked.items():
+                merged._asked.setdefault(test, set()).update(who)
+        merged.freeze()
+        return merged
+
+    def __len__(self) -> int:
+        return sum(map(len, self._asked.values()))
+
+    def add(self, test: Test | None, who: int) -> None:
+        self._asked.setdefault(test, set()).add(who)
+
+    def freeze(self) -> None:
+        """Sort what was added; nothing may be added from now on."""
+        ordered: dict[str, list[tuple[float, int]]] = {}
+        for test, who in self._asked.items():
+            if test is None:
+                self.present = frozenset(who)
+                continue
+            limit = test.limit()
+            if limit is not None and test.operator in _ORDERED:
+                if not isnan(limit):  # nothing is below or above NaN
+                    ordered.setdefault(test.operator, []).extend((limit, one) for one in who)
+            elif limit is not None and test.operator == "=":
+                self._values[limit] = self._values.get(limit, frozenset()) | who
+            elif test.operator == "=" and isinstance(test.literal, str):
+                self._equal[test.literal] = frozenset(who)
+            else:
+                self._others.append((test, frozenset(who)))
+        for operator, pairs in ordered.items():
+            pairs.sort()
+            self._limits.append((operator, [limit for limit, _ in pairs], [one for _, one in pairs]))
+
+    @property
+    def has_tests(self) -> bool:
+        return bool(self._equal or self._values or self._limits or self._others)
+
+    def look_up(self, text: str, hits: set[int]) -> None:
+        """Add to ``hits`` everyone whose test holds for ``text``."""
+        if self._equal and (who := self._equal.get(text)) is not None:
+            hits |= who
+        if self._values or self._limits:
+            value = number(text)
+            if not isnan(value):
+                self._look_up_number(value, hits)
+        for test, others in self._others:
+            if holds(test, text):
+                hits |= others
+
+    def _look_up_number(self, value: float, hits: set[int]) -> None:
+        if (who := self._values.get(value)) is not None:
+            hits |= who
+        for operator, limits, ordered in self._limits:
+            if operator == ">":
+                hits.update(ordered[: bisect_left(limits, value)])
+            elif operator == ">=":
+                hits.update(ordered[: bisect_right(limits, value)])
+            elif operator == "<":
+                hits.update(ordered[bisect_right(limits, value) :])
+            else:
+                hits.update(ordered[bisect_left(limits, value) :])
