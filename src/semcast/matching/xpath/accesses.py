@@ -20,6 +20,8 @@ Spine = tuple[tuple[Axis, bool, str], ...]  # axis, deep, name of each step from
 
 # How few documents have it, as far as the operator tells; names on the way weigh less than any test.
 _RARITY = {"=": 100, "starts-with": 60, "contains": 50, "<": 30, "<=": 30, ">": 30, ">=": 30, "!=": 2}
+_MAX_OTHERS = 4  # conditions beside the first that are asked for: more cost more than they spare
+_MAX_WAYS = 8
 
 
 class Access(NamedTuple):
@@ -56,13 +58,59 @@ def refutations(expression: Expression, at: Spine = ()) -> list[Access] | None:
             return None
 
 
+def requirements(expression: Expression, at: Spine = ()) -> list[list[Access]]:
+    """All that is known of what the document must have: one access of each list."""
+    match expression:
+        case And(items):
+            return [found for item in items for found in requirements(item, at)]
+        case Call(_, _, ""):
+            return []  # always true, whether its path leads anywhere or not
+        case Exists(path) | Compare(path) | Call(_, path) if any(step.predicates for step in path.steps):
+            plain = Path(path.absolute, tuple(step._replace(predicates=()) for step in path.steps))
+            found = requirements(expression._replace(path=plain), at)
+            base = () if path.absolute else at
+            for number, step in enumerate(path.steps):
+                spine = base + _spine(path.steps[: number + 1])
+                found += [more for predicate in step.predicates for more in requirements(predicate, spine)]
+            return found
+        case _:
+            one = accesses(expression, at)
+            return [] if one is None else [one]
+
+
+def others(expression: Expression, first: list[Access]) -> list[tuple[Access, ...]]:
+    """What else must be met before it is worth to verify an ``expression`` whose first accesses were."""
+    found = sorted((way for way in requirements(expression) if len(way) <= _MAX_WAYS), key=_merit, reverse=True)
+    kept: dict[tuple[Access, ...], None] = {}
+    known = [first]
+    for way in found:
+        plain = [access._replace(exact=False) for access in way]
+        if len(kept) < _MAX_OTHERS and not any(_met_with(plain, other) for other in known):
+            kept[tuple(plain)] = None
+            known.append(plain)
+    return list(kept)
+
+
+def _met_with(way: list[Access], other: list[Access]) -> bool:
+    """Is ``way`` met wherever ``other`` is? It is if it only asks for where ``other`` passes by."""
+    if len(way) != 1 or len(other) != 1:
+        return way == other
+    spine, test, _ = way[0]
+    passed = other[0].spine[: len(spine)] == spine
+    return passed and (test is None or (test == other[0].test and len(spine) == len(other[0].spine)))
+
+
+def _spine(steps: Iterable[Step]) -> Spine:
+    return tuple((step.axis, step.deep, step.name) for step in steps)
+
+
 def _of_atom(atom: Exists | Compare | Call, path: Path, at: Spine) -> list[Access] | None:
     if isinstance(atom, Call) and not atom.literal:
         return [Access(at, None, True)]
     base = () if path.absolute else at
     if path.steps and base and base[-1][0] is not Axis.CHILD:
         return []  # nothing lies below an attribute or a text
-    spine = base + tuple((step.axis, step.deep, step.name) for step in path.steps)
+    spine = base + _spine(path.steps)
     guarded = [number for number, step in enumerate(path.steps) if step.predicates]
     # An absolute path in a predicate says nothing of the node that the predicate is on.
     exact = not guarded and (not path.absolute or not at) and (not isinstance(atom, Call) or _one_node(path))

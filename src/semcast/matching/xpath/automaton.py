@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from semcast.matching.xpath.accesses import Access
-from semcast.matching.xpath.tables import Table
+from semcast.matching.xpath.tables import Group, Table
 from semcast.profiles.xpath.syntax import Axis
 
 MAX_SIZE = 1 << 21
@@ -44,20 +44,18 @@ class State:
         elements = [place.element for place in places if place.element is not None]
         self.present = tuple(table.present for table in elements if table.present)
         tested = [table for table in elements if table.has_tests]
-        self.element = Table.of(tested) if tested else None
+        self.element = Group(tested) if tested else None
         texts = [place.texts for place in places if place.texts is not None]
-        self.text = Table.of(texts) if texts else None
+        self.text = Group(texts) if texts else None
         named: dict[str, list[Table]] = {}
         for place in places:
             for name, table in place.attributes.items():
                 named.setdefault(name, []).append(table)
-        merged = {name: Table.of(tables) for name, tables in named.items()}
-        self.attributes = {name: table for name, table in merged.items() if not name.endswith("*")}
-        self.wild_attributes = [(name[:-1], table) for name, table in merged.items() if name.endswith("*")]
-        # Tables of one place are shared by all states; merged ones are this state's own.
-        own = [len(table) for name, table in merged.items() if len(named[name]) > 1]
-        own += [len(table) for table, parts in ((self.element, tested), (self.text, texts)) if table and len(parts) > 1]
-        self.size = 1 + len(places) + sum(own)
+        groups = {name: Group(tables) for name, tables in named.items()}
+        self.attributes = {name: group for name, group in groups.items() if not name.endswith("*")}
+        self.wild_attributes = [(name[:-1], group) for name, group in groups.items() if name.endswith("*")]
+        others = [group.size for group in (self.element, self.text) if group is not None]
+        self.size = 1 + len(places) + sum(others) + sum(group.size for group in groups.values())
 
 
 class Automaton:

@@ -10,16 +10,42 @@ from collections.abc import Sequence
 
 from lxml import etree
 
-from semcast.matching.xpath.accesses import Access, accesses, refutations
+from semcast.matching.xpath.accesses import Access, accesses, others, refutations
 from semcast.matching.xpath.automaton import Automaton, State
 from semcast.matching.xpath.documents import Tree
 from semcast.matching.xpath.engine import DocumentEngine, compiled
-from semcast.matching.xpath.tables import Table
+from semcast.matching.xpath.tables import Group
 from semcast.profiles.xpath import XPathProfile
 from semcast.profiles.xpath.syntax import Expression, negation
 
 _MAX_COMPILED = 1 << 14  # a compiled XPath takes some kilobytes
 _string = etree.XPath("string()", smart_strings=False)
+
+
+class _Registry:
+    """Numbers for what the walk may meet.
+
+    Even: an exact access of condition ``number >> 1``; odd: one that leaves something to verify; negative:
+    something that conditions need beside, shared by all that need it.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Access, int]] = []
+        self._shared: dict[tuple[Access, ...], int] = {}
+
+    def register(self, number: int, condition: Expression, first: list[Access]) -> frozenset[int]:
+        """Ask for what a condition must have; returns the shared numbers that it needs."""
+        self.asked += [(access, 2 * number + (not access.exact)) for access in first]
+        if all(access.exact for access in first):
+            return frozenset()
+        return frozenset(self._number(way) for way in others(condition, first))
+
+    def _number(self, way: tuple[Access, ...]) -> int:
+        number = self._shared.get(way)
+        if number is None:
+            number = self._shared[way] = -1 - len(self._shared)
+            self.asked += [(access, number) for access in way]
+        return number
 
 
 class DfaEngine(DocumentEngine):
@@ -35,7 +61,8 @@ class DfaEngine(DocumentEngine):
         self._conditions: list[Expression] = []
         self._wanted_by: list[list[int]] = []
         self._refused_by: list[list[int]] = []
-        met: list[tuple[Access, int]] = []
+        self._needs: list[frozenset[int]] = []
+        registry = _Registry()
         for index, profile in enumerate(profiles):
             found = accesses(profile.expression)
             positive = found is not None
@@ -46,18 +73,19 @@ class DfaEngine(DocumentEngine):
                 self._conditions.append(condition)
                 self._wanted_by.append([])
                 self._refused_by.append([])
-                # Even: an exact access, odd: one that leaves something to verify.
-                met += [(a, 2 * number + (not a.exact)) for a in _known(profile.expression, found)]
+                self._needs.append(registry.register(number, condition, _known(profile.expression, found)))
             (self._wanted_by if positive else self._refused_by)[number].append(index)
         self._negative = [index for indices in self._refused_by for index in indices]
-        self._automaton = Automaton(met)
+        self._automaton = Automaton(registry.asked)
         self._compiled: dict[int, etree.XPath] = {}
 
     def matched(self, tree: Tree) -> list[int]:
         hits: set[int] = set()
         self._walk(tree.getroot(), hits)
-        holding = {hit >> 1 for hit in hits if not hit & 1}
-        holding.update([n for hit in hits if hit & 1 and (n := hit >> 1) not in holding and self._verified(n, tree)])
+        holding = {hit >> 1 for hit in hits if hit >= 0 and not hit & 1}
+        open_ = [hit >> 1 for hit in hits if hit >= 0 and hit & 1]
+        needs = self._needs
+        holding.update([n for n in open_ if n not in holding and needs[n] <= hits and self._verified(n, tree)])
         found = [index for number in holding for index in self._wanted_by[number]]
         if self._negative:
             refused = {index for number in holding for index in self._refused_by[number]}
@@ -117,18 +145,15 @@ def _text(element: Tree) -> str:
 
 def _attributes(element: Tree, state: State, hits: set[int]) -> None:
     for name, value in element.items():
-        table = state.attributes.get(name)
-        if table is not None:
-            hits |= table.present
-            table.look_up(value, hits)
-        for start, table in state.wild_attributes:
+        group = state.attributes.get(name)
+        if group is not None:
+            group.look_up(value, hits)
+        for start, group in state.wild_attributes:
             if name.startswith(start):
-                hits |= table.present
-                table.look_up(value, hits)
+                group.look_up(value, hits)
 
 
-def _texts(element: Tree, table: Table, hits: set[int]) -> None:
+def _texts(element: Tree, group: Group, hits: set[int]) -> None:
     for text in (element.text, *[child.tail for child in element]):
         if text:
-            hits |= table.present
-            table.look_up(text, hits)
+            group.look_up(text, hits)

@@ -13,17 +13,19 @@ from math import isnan
 from semcast.profiles.xpath.numbers import number
 from semcast.profiles.xpath.values import Test, holds
 
+_MERGED_AFTER = 16  # visits
 _ORDERED = ("<", "<=", ">", ">=")
 
 
 class Table:
     """Who asks for a place, and with which test: ``add`` all, then ``freeze``."""
 
-    __slots__ = ("_asked", "_equal", "_limits", "_others", "_values", "present")
+    __slots__ = ("_asked", "_equal", "_limits", "_others", "_values", "present", "size")
 
     def __init__(self) -> None:
         self.present: frozenset[int] = frozenset()
         """Who asks for the place and for no value."""
+        self.size = 0
         self._asked: dict[Test | None, set[int]] = {}
         self._equal: dict[str, frozenset[int]] = {}
         self._values: dict[float, frozenset[int]] = {}
@@ -31,19 +33,14 @@ class Table:
         self._others: list[tuple[Test, frozenset[int]]] = []
 
     @staticmethod
-    def of(tables: Sequence[Table]) -> Table:
-        """One table for several places that a document reaches at once, frozen."""
-        if len(tables) == 1:
-            return tables[0]
-        merged = Table()
+    def merged(tables: Sequence[Table]) -> Table:
+        """One table for several places, frozen."""
+        found = Table()
         for table in tables:
             for test, who in table._asked.items():
-                merged._asked.setdefault(test, set()).update(who)
-        merged.freeze()
-        return merged
-
-    def __len__(self) -> int:
-        return sum(map(len, self._asked.values()))
+                found._asked.setdefault(test, set()).update(who)
+        found.freeze()
+        return found
 
     def add(self, test: Test | None, who: int) -> None:
         self._asked.setdefault(test, set()).add(who)
@@ -68,6 +65,7 @@ class Table:
         for operator, pairs in ordered.items():
             pairs.sort()
             self._limits.append((operator, [limit for limit, _ in pairs], [one for _, one in pairs]))
+        self.size = sum(map(len, self._asked.values()))
 
     @property
     def has_tests(self) -> bool:
@@ -97,3 +95,31 @@ class Table:
                 hits.update(ordered[bisect_right(limits, value) :])
             else:
                 hits.update(ordered[bisect_left(limits, value) :])
+
+
+class Group:
+    """The tables of places that a document reaches at once.
+
+    Looked at one by one until they have been needed a few times, then as one: merging the tables of states
+    that only one document ever sees was half of the time of a cold start.
+    """
+
+    __slots__ = ("_tables", "_visits", "size")
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self._tables = tuple(tables)
+        self._visits = 0
+        # Tables of one place are shared by all states; a merged one is this group's own.
+        self.size = sum(table.size for table in tables) if len(tables) > 1 else 1
+
+    def look_up(self, text: str, hits: set[int]) -> None:
+        """Add to ``hits`` everyone who asks for the place, or for a value that ``text`` is."""
+        tables = self._tables
+        for table in tables:
+            if table.present:
+                hits |= table.present
+            table.look_up(text, hits)
+        if len(tables) > 1:
+            self._visits += 1
+            if self._visits >= _MERGED_AFTER:
+                self._tables = (Table.merged(tables),)
