@@ -18,6 +18,7 @@ from semcast.matching.xpath.tables import Group
 from semcast.profiles.xpath import XPathProfile
 from semcast.profiles.xpath.syntax import Expression, negation
 
+_OPEN = 1 << 40
 _MAX_COMPILED = 1 << 14  # a compiled XPath takes some kilobytes
 _string = etree.XPath("string()", smart_strings=False)
 
@@ -25,17 +26,20 @@ _string = etree.XPath("string()", smart_strings=False)
 class _Registry:
     """Numbers for what the walk may meet.
 
-    Even: an exact access of condition ``number >> 1``; odd: one that leaves something to verify; negative:
-    something that conditions need beside, shared by all that need it.
+    Condition n is met by an exact access (n) or by one that leaves something to verify (_OPEN + n). Negative is
+    what conditions need beside, shared by all that need it.
     """
 
     def __init__(self) -> None:
         self.asked: list[tuple[Access, int]] = []
+        self.exact: set[int] = set()
         self._shared: dict[tuple[Access, ...], int] = {}
 
     def register(self, number: int, condition: Expression, first: list[Access]) -> frozenset[int]:
         """Ask for what a condition must have; returns the shared numbers that it needs."""
-        self.asked += [(access, 2 * number + (not access.exact)) for access in first]
+        self.asked += [(access, number if access.exact else _OPEN + number) for access in first]
+        if any(access.exact for access in first):
+            self.exact.add(number)
         if all(access.exact for access in first):
             return frozenset()
         return frozenset(self._number(way) for way in others(condition, first))
@@ -76,16 +80,20 @@ class DfaEngine(DocumentEngine):
                 self._needs.append(registry.register(number, condition, _known(profile.expression, found)))
             (self._wanted_by if positive else self._refused_by)[number].append(index)
         self._negative = [index for indices in self._refused_by for index in indices]
+        self._exact = frozenset(registry.exact)
+        self._open = frozenset(number for _, number in registry.asked if number >= _OPEN)
         self._automaton = Automaton(registry.asked)
         self._compiled: dict[int, etree.XPath] = {}
 
     def matched(self, tree: Tree) -> list[int]:
         hits: set[int] = set()
         self._walk(tree.getroot(), hits)
-        holding = {hit >> 1 for hit in hits if hit >= 0 and not hit & 1}
-        open_ = [hit >> 1 for hit in hits if hit >= 0 and hit & 1]
+        holding = hits & self._exact
         needs = self._needs
-        holding.update([n for n in open_ if n not in holding and needs[n] <= hits and self._verified(n, tree)])
+        for hit in hits & self._open:
+            number = hit - _OPEN
+            if number not in holding and needs[number] <= hits and self._verified(number, tree):
+                holding.add(number)
         found = [index for number in holding for index in self._wanted_by[number]]
         if self._negative:
             refused = {index for number in holding for index in self._refused_by[number]}

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isnan
 
 from semcast.profiles.xpath.numbers import number
 from semcast.profiles.xpath.values import Test, holds
 
+_SHORT = 16  # characters of a text whose number is remembered
 _MERGED_AFTER = 16  # visits
 _ORDERED = ("<", "<=", ">", ">=")
+
+_short_number = lru_cache(maxsize=1 << 14)(number)
 
 
 class Table:
@@ -76,8 +80,8 @@ class Table:
         if self._equal and (who := self._equal.get(text)) is not None:
             hits |= who
         if self._values or self._limits:
-            value = number(text)
-            if not isnan(value):
+            value = _short_number(text) if len(text) <= _SHORT else number(text)
+            if value == value:  # not NaN, which equals nothing and is below nothing
                 self._look_up_number(value, hits)
         for test, others in self._others:
             if holds(test, text):
