@@ -97,13 +97,17 @@ def conjunction(items: Iterable[Expression]) -> Expression:
 
 def conjuncts(items: Iterable[Expression]) -> tuple[Expression, ...]:
     flat = [part for item in items for part in (item.items if isinstance(item, And) else (item,))]
-    return tuple(sorted(dict.fromkeys(flat), key=text_of))
+    return _sorted(flat)
 
 
 def disjunction(items: Iterable[Expression]) -> Expression:
     flat = [part for item in items for part in (item.items if isinstance(item, Or) else (item,))]
-    found = tuple(sorted(dict.fromkeys(flat), key=text_of))
+    found = _sorted(flat)
     return found[0] if len(found) == 1 else Or(found)
+
+
+def _sorted(items: list[Expression]) -> tuple[Expression, ...]:
+    return tuple(items) if len(items) < 2 else tuple(sorted(dict.fromkeys(items), key=text_of))
 
 
 def negation(item: Expression) -> Expression:
@@ -113,7 +117,7 @@ def negation(item: Expression) -> Expression:
 Naming: TypeAlias = Callable[[str], str]
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 11)
 def text_of(expression: Expression) -> str:
     """Canonical text: namespaces stand in the names, as ``Q{uri}local``, so it needs no prefix map."""
     return render(expression, _qualified)
