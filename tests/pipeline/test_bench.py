@@ -21,6 +21,7 @@ IN_PROCESS = {
     ("DuckDB", "hash join with shape"),
     ("DuckDB", "union of shapes"),
     ("DuckDB", "hash join, NULL for unbounded"),
+    ("DuckDB", "nested loop, profiles of any form"),
     ("numba brute force", "dense"),
     ("numba brute force", "by message"),
     ("numba brute force", "strips"),

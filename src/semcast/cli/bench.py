@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -71,7 +72,8 @@ def _writable(file: Path) -> Path:
     """Make the folder now: a benchmark must not run for minutes and then fail to write."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
     except OSError as error:
-        raise SemcastError(f"{file}: cannot be written ({error.strerror})") from error
+        raise SemcastError(f"{file.parent}: cannot be made ({error.strerror})") from error
+    if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise SemcastError(f"{file}: cannot be written")
     return file

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from semcast.model import Kind, Schema, SemcastError
-from semcast.profiles import relational, topic
+from semcast.profiles import relational, topic, xpath
 
 if TYPE_CHECKING:
     from semcast.matching.matchers import Matcher
     from semcast.matching.segments import Engine
     from semcast.matching.topic import TopicMatcher
+    from semcast.matching.xpath import XPathMatcher
 
 P = TypeVar("P")
 
@@ -129,7 +130,39 @@ class Topic(Language[topic.TopicProfile]):
         return TopicMatcher(engine, profiles)
 
 
-LANGUAGES: dict[str, Language[Any]] = {language.name: language for language in (Relational(), Topic())}
+class XPath(Language[xpath.XPathProfile]):
+    """Boolean XPath over XML documents (column ``payload``)."""
+
+    name = "xpath"
+    profile = xpath.XPathProfile
+    engines = ("dfa", "lxml")
+
+    def parse(
+        self,
+        text: str,
+        schema: Schema | Mapping[str, Kind | str] | None = None,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> xpath.XPathProfile:
+        """Read a profile; ``namespaces`` maps the prefixes it uses to their namespaces."""
+        return xpath.parse(text, namespaces)
+
+    def covers(self, a: xpath.XPathProfile, b: xpath.XPathProfile) -> bool:
+        return xpath.covers(a, b)
+
+    def overlaps(self, a: xpath.XPathProfile, b: xpath.XPathProfile) -> bool:
+        return xpath.overlaps(a, b)
+
+    def wanted(self, profiles: Sequence[xpath.XPathProfile]) -> dict[str, frozenset[Kind]]:
+        return {"payload": frozenset({Kind.STRING})}
+
+    def _matcher(self, engine: str, profiles: Sequence[xpath.XPathProfile]) -> XPathMatcher:
+        from semcast.matching.xpath import XPathMatcher
+
+        return XPathMatcher(engine, profiles)
+
+
+LANGUAGES: dict[str, Language[Any]] = {language.name: language for language in (Relational(), Topic(), XPath())}
 
 
 def language(name: str) -> Language[Any]:

@@ -101,10 +101,18 @@ class SegmentedMatcher(Generic[P]):
 
     def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
         """Match every row of ``batch`` against every profile."""
+        return self.frozen()(batch)
+
+    def frozen(self) -> Callable[[pa.RecordBatch | pa.Table], Matches]:
+        """``match`` with the profiles of this moment, for a batch that is matched in several parts."""
         segments = self._settle() if self._waiting else self._segments
-        if not segments:
-            return Matches.none(batch.num_rows)
-        return Matches.side_by_side([segment.match(batch) for segment in segments])
+
+        def match(batch: pa.RecordBatch | pa.Table) -> Matches:
+            if not segments:
+                return Matches.none(batch.num_rows)
+            return Matches.side_by_side([segment.match(batch) for segment in segments])
+
+        return match
 
     def _settle(self) -> tuple[_Segment[P], ...]:
         """Take what waits into a new segment, merged with the small ones before it."""

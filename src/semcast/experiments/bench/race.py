@@ -20,6 +20,7 @@ from semcast.model import SemcastError
 
 Keys = NDArray[np.int64]
 Say = Callable[[str], None]
+_GROWTH = 4
 _DROWNED = 0.1  # of a run's time: a smaller difference between two runs is noise
 
 Clocks = Mapping[str, Callable[[], float]]
@@ -94,17 +95,24 @@ def compare(ours: Contender, peer: Contender, count: int, profiles: int) -> int:
 
 
 def sized(contender: Contender, clock: Callable[[], float], probe: int, seconds: float, most: int) -> Lap:
-    """A lap whose larger run takes about ``seconds``, judged by a short one; at most ``most`` messages."""
-    if most <= probe:
-        return Lap(contender, most // 8, most)
-    times = []
-    for count in (probe // 8, probe):
-        begin = clock()
-        contender.run(count)
-        times.append(clock() - begin)
-    slope = max((times[1] - times[0]) / (probe - probe // 8), times[1] / probe / 8, 1e-9)
-    large = int(min(max(seconds / slope, probe), most))
+    """A lap whose larger run takes about ``seconds`` beyond its start-up, and at most ``most`` messages.
+
+    Found by longer and longer runs from ``probe`` messages on, which also warm the contender up.
+    """
+    large = min(probe, most)
+    while large < most:
+        taken = _seconds(contender, clock, large) - _seconds(contender, clock, large // 8)
+        if taken > seconds / _GROWTH:
+            large = min(most, max(large, int(large * seconds / taken)))
+            break
+        large = min(most, large * _GROWTH)
     return Lap(contender, large // 8, large)
+
+
+def _seconds(contender: Contender, clock: Callable[[], float], count: int) -> float:
+    begin = clock()
+    contender.run(count)
+    return clock() - begin
 
 
 def race(laps: Sequence[Lap], clocks: Clocks, rounds: int, say: Say) -> None:

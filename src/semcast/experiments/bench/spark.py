@@ -7,7 +7,9 @@ Spark gives that as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,7 @@ class MatchInSpark:
         _drain(self._frame(count))
 
     def keys(self, count: int) -> Keys:
-        found = self._frame(count).select("row", "profiles").toArrow().combine_chunks()
+        found = _collected(self._frame(count).select("row", "profiles")).combine_chunks()
         lists = found.column("profiles").combine_chunks()
         rows = np.repeat(found.column("row").to_numpy().astype(np.int64), lists.value_lengths().to_numpy())
         return _sorted(rows, lists.flatten().to_numpy(), self.profiles)
@@ -90,7 +92,7 @@ class SparkPlan:
         frame = self._frame(count)
         if "profiles" in frame.columns:
             frame = frame.selectExpr("row", "explode(profiles) AS profile")
-        pairs = frame.toArrow()
+        pairs = _collected(frame)
         rows, profiles = (pairs.column(name).to_numpy() for name in ("row", "profile"))
         return _sorted(rows, profiles, self.profiles)
 
@@ -107,8 +109,8 @@ def spark_contenders(
     profiles: Sequence[Any],
     messages: pa.RecordBatch,
     thorough: bool,
-) -> tuple[MatchInSpark, list[Contender]]:
-    """Ours and the plain joins; not ``thorough``: only the join that is the best on all workloads."""
+) -> list[Contender]:
+    """Ours first, then the plain joins; not ``thorough``: only the join that is the best on W1."""
     coded = conjunctions.coded(messages)
     texts = pa.table({"row": coded.column("row"), **dict(zip(messages.schema.names, messages.columns, strict=True))})
     wide = folder / "wide.parquet"
@@ -116,10 +118,8 @@ def spark_contenders(
     spark.read.parquet(str(wide)).createOrReplaceTempView("wide")
     spark.sql(f"SELECT {nullable_columns()} FROM wide").createOrReplaceTempView("nullable")
     stream = Stream(spark, folder / "coded", coded)
-    plans: list[Contender] = [
-        SparkPlan(stream, plan, query, len(profiles)) for plan, query in _queries(thorough).items()
-    ]
-    return MatchInSpark(Stream(spark, folder / "texts", texts), profiles), plans
+    plans = [SparkPlan(stream, plan, query, len(profiles)) for plan, query in _queries(thorough).items()]
+    return [MatchInSpark(Stream(spark, folder / "texts", texts), profiles), *plans]
 
 
 def _queries(thorough: bool) -> dict[str, str]:
@@ -144,6 +144,27 @@ def _queries(thorough: bool) -> dict[str, str]:
 
 def _drain(frame: Any) -> None:
     frame.write.format("noop").mode("overwrite").save()
+
+
+def _collected(frame: Any) -> pa.Table:
+    try:
+        return frame.toArrow()
+    except Exception as error:
+        # Interrupted while it reads, pyspark asks Spark for the result once more and raises what that says.
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextmanager
+def quiet(spark: Spark) -> Iterator[None]:
+    """Keep Spark from logging that its tasks were cancelled, which is what Ctrl-C does; errors are raised anyway."""
+    level = os.environ.get("SEMCAST_SPARK_LOG")
+    if level is None:
+        spark.sparkContext.setLogLevel("OFF")
+    yield
+    if level is None:  # not after an interrupt: tasks go on ending for a while
+        spark.sparkContext.setLogLevel("ERROR")
 
 
 def _sorted(rows: Any, profiles: Any, number: int) -> Keys:

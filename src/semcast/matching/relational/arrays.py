@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from semcast.matching.relational.index import Block, Interval
 
-
 _MOSTLY = 0.75  # of the conjunctions are found by equality
 
 

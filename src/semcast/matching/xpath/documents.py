@@ -1,0 +1,127 @@
+"""From a batch's ``payload`` column to parsed documents.
+
+A message comes from anywhere, so nothing in it is trusted: no entity is resolved, nothing is loaded, a
+document that declares elements or entities of its own is refused, and so is one that is too large or
+deeper than libxml2 goes (256 to 2,048 levels, by its version). What is refused is None, and costs no
+other message its matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from lxml import etree
+
+from semcast.model import SemcastError
+
+COLUMN = "payload"
+MAX_BYTES = 1 << 24
+"""A longer payload is not parsed: libxml2 needs some ten times as much for its tree."""
+_SLICE_ROWS = 64  # documents that are kept as trees at a time
+_SLICE_BYTES = 1 << 22
+
+Array = Any  # pyarrow ships no types
+Tree = Any  # lxml's stubs know no XPath result that is a plain bool
+
+
+class Documents(NamedTuple):
+    """Consecutive messages: their trees, or None for what cannot be read."""
+
+    trees: list[Tree | None]
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.trees)
+
+
+def documents_of(batch: pa.RecordBatch | pa.Table) -> Iterator[Documents]:
+    """The documents of ``batch`` in slices, so that only few of them are trees at a time."""
+    places = batch.schema.get_all_field_indices(COLUMN)
+    if len(places) > 1:
+        raise SemcastError(f"the batch has {len(places)} columns named {COLUMN!r}")
+    if not places:
+        yield Documents([None] * batch.num_rows)
+        return
+    column = batch.column(places[0])
+    for part in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        yield from _slices(part)
+
+
+def _slices(column: Array) -> Iterator[Documents]:
+    column = _plain(column)
+    if not _is_text(column.type) and not _is_binary(column.type):
+        yield Documents([None] * len(column))
+        return
+    # A string column is UTF-8 by type, whatever the XML declaration inside says.
+    parser = _parser("utf-8" if _is_text(column.type) else None)
+    trees: list[Tree | None] = []
+    size = 0
+    for scalar in column:
+        value = scalar.value if isinstance(scalar, pa.DictionaryScalar) else scalar
+        buffer = value.as_buffer() if value is not None and value.is_valid else None
+        trees.append(None if buffer is None else _tree(buffer, parser))
+        size += 0 if buffer is None else buffer.size
+        if len(trees) >= _SLICE_ROWS or size >= _SLICE_BYTES:
+            yield Documents(trees)
+            trees, size = [], 0
+    yield Documents(trees)
+
+
+def _parser(encoding: str | None) -> etree.XMLParser:
+    return etree.XMLParser(
+        encoding=encoding,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        attribute_defaults=False,
+        huge_tree=False,
+        recover=False,
+        strip_cdata=True,
+        remove_comments=False,
+        remove_pis=False,
+    )
+
+
+def _tree(buffer: Any, parser: etree.XMLParser) -> Tree | None:
+    if buffer.size > MAX_BYTES:
+        return None
+    try:
+        tree = etree.fromstring(buffer.to_pybytes(), parser).getroottree()
+    except (etree.XMLSyntaxError, ValueError, LookupError):
+        return None
+    dtd = tree.docinfo.internalDTD
+    if dtd is not None and _declares(tree, dtd):
+        return None
+    return tree
+
+
+def _declares(tree: Tree, dtd: Any) -> bool:
+    """Does the document bring declarations, or refer to ones that are elsewhere?"""
+    if next(dtd.iterentities(), None) is not None or next(dtd.iterelements(), None) is not None:
+        return True
+    return next(tree.iter(etree.Entity), None) is not None
+
+
+def _plain(column: Array) -> Array:
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    return pc.run_end_decode(column) if pa.types.is_run_end_encoded(column.type) else column
+
+
+def _value_type(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    type_, types = _value_type(type_), pa.types
+    return bool(types.is_string(type_) or types.is_large_string(type_) or types.is_string_view(type_))
+
+
+def _is_binary(type_: pa.DataType) -> bool:
+    type_, types = _value_type(type_), pa.types
+    binary = types.is_binary(type_) or types.is_large_binary(type_) or types.is_binary_view(type_)
+    return bool(binary or types.is_fixed_size_binary(type_))

@@ -1,0 +1,65 @@
+"""A matcher of XPath profiles: every document is parsed once, however many segments the profiles sit in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+
+import pyarrow as pa
+
+from semcast.matching.matches import Matches
+from semcast.matching.segments import SegmentedMatcher
+from semcast.matching.xpath.dfa import DfaEngine
+from semcast.matching.xpath.documents import documents_of
+from semcast.matching.xpath.engine import DocumentEngine
+from semcast.matching.xpath.naive import LxmlEngine
+from semcast.profiles.xpath import XPathProfile
+
+ENGINES: dict[str, type[DocumentEngine]] = {"dfa": DfaEngine, "lxml": LxmlEngine}
+
+
+class XPathMatcher:
+    """Match documents against profiles that come and go; indices are never reused.
+
+    ``unreadable`` counts the messages so far that were NULL, not well-formed, too large, too deep or that
+    declared entities: they match nothing.
+    """
+
+    def __init__(self, engine: str, profiles: Sequence[XPathProfile] = ()) -> None:
+        self._segments = SegmentedMatcher[XPathProfile](ENGINES[engine], profiles)
+        self._lock = Lock()
+        self.unreadable = 0
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"_segments": self._segments, "unreadable": self.unreadable}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._lock = Lock()
+
+    def add(self, profile: XPathProfile) -> int:
+        """Add a profile and return its index; it is matched from the next batch on."""
+        return self._segments.add(profile)
+
+    def extend(self, profiles: Sequence[XPathProfile]) -> range:
+        """Add many profiles and return their indices."""
+        return self._segments.extend(profiles)
+
+    def remove(self, index: int) -> None:
+        """Remove a profile; SemcastError if there is none."""
+        self._segments.remove(index)
+
+    def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
+        """Match the ``payload`` of every row; what cannot be read matches nothing and is counted."""
+        match = self._segments.frozen()
+        parts: list[Matches] = []
+        unreadable = 0
+        for documents in documents_of(batch):
+            unreadable += documents.trees.count(None)
+            parts.append(match(documents))
+        with self._lock:
+            self.unreadable += unreadable
+        return Matches.stacked(parts) if parts else Matches.none(batch.num_rows)

@@ -1,0 +1,272 @@
+"""The XPath engines: columns, what the automaton and its accesses do, hostile messages."""
+
+from __future__ import annotations
+
+import pickle
+import tracemalloc
+from pathlib import Path
+from threading import Thread
+
+import pyarrow as pa
+import pytest
+
+import semcast
+from semcast.matching.xpath import ENGINES, XPathMatcher
+from semcast.matching.xpath import documents as xml
+from semcast.matching.xpath.accesses import accesses, refutations
+from semcast.matching.xpath.automaton import Automaton
+from semcast.matching.xpath.dfa import DfaEngine
+
+language = semcast.language("xpath")
+NEWS = "<news><item lang='en' rank='7'>one<!-- c -->two</item><item lang='de'>three</item></news>"
+
+
+def matched(texts: list[str], document: object, engine: str = "dfa") -> list[str]:
+    matcher = language.matcher([language.parse(text) for text in texts], engine=engine)
+    kind = pa.binary() if isinstance(document, bytes) else pa.string()
+    found = matcher.match(pa.table({"payload": pa.array([document], kind)})).of(0)
+    return [texts[index] for index in found]
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("news/item", True),
+        ("item", False),
+        ("//item[@lang = 'de'] = 'three'", True),
+        ("//item[@lang = 'en'] = 'three'", False),
+        ("//item[@lang = 'de' and @rank]", False),
+        ("//item[@lang = 'en'][@rank > 6.5]", True),
+        ("//item != 'three'", True),
+        ("//item = 'onetwo'", True),
+        ("//item/text() = 'onetwo'", False),
+        ("//text() = 'two'", True),
+        ("//@rank = '7.0'", False),
+        ("//@rank = 7.0", True),
+        ("//@rank < '8'", True),
+        ("//@lang > 1", False),
+        ("//@lang != 1", True),
+        ("contains(//item, 'three')", False),
+        ("contains(//nothing, '')", True),
+        ("/. and contains(/news[nothing], '')", True),
+        ("//item[contains(., 'three')]", True),
+        ("starts-with(news, 'onetwothree')", True),
+        ("not(//item[not(@lang)])", True),
+        ("not(//item[not(@rank)])", False),
+        ("not(a) and not(b)", True),
+        ("a or not(news)", False),
+        ("news[item/@lang = 'en' or nothing]/item[@rank]", True),
+        ("//item[/news/item/@rank]", True),
+        ("//*[.//@rank]", True),
+        (". = 'onetwothree'", True),
+        ("/", True),
+        ("/@lang", False),
+    ],
+)
+def test_a_profile_matches_as_xpath_says(engine: str, text: str, holds: bool) -> None:
+    assert bool(matched([text], NEWS, engine)) is holds
+
+
+def test_names_without_prefix_are_in_no_namespace(engine: str) -> None:
+    texts = ["a", "Q{urn:x}a", "Q{urn:x}*", "*", "Q{urn:y}*", "*/@b", "*/@Q{urn:x}b", "*/@Q{urn:x}*", "*/@xml:lang"]
+    document = "<a xmlns='urn:x' xmlns:x='urn:x' x:b='1' xml:lang='en'/>"
+    assert matched(texts, document, engine) == [
+        "Q{urn:x}a",
+        "Q{urn:x}*",
+        "*",
+        "*/@Q{urn:x}b",
+        "*/@Q{urn:x}*",
+        "*/@xml:lang",
+    ]
+
+
+TEXTS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+BYTES = [pa.binary(), pa.large_binary(), pa.binary_view(), pa.dictionary(pa.int8(), pa.binary())]
+
+
+@pytest.mark.parametrize("kind", [*TEXTS, *BYTES], ids=str)
+def test_payloads_may_be_text_or_bytes_of_any_arrow_type(engine: str, kind: pa.DataType) -> None:
+    matcher = language.matcher([language.parse("a"), language.parse("a = 'é'")], engine=engine)
+    texts = ["<a/>", None, "<a>é</a>", "<b/>", "no xml"]
+    values = texts if kind in TEXTS else [text and text.encode() for text in texts]
+    table = pa.concat_tables([pa.table({"payload": pa.array(values, kind)})] * 2)
+    assert matcher.match(table).pairs().tolist() == [[0, 0], [2, 0], [2, 1], [5, 0], [7, 0], [7, 1]]
+    assert matcher.unreadable == 4
+
+
+def test_a_batch_without_payloads_matches_nothing(engine: str) -> None:
+    matcher = language.matcher([language.parse("not(a)")], engine=engine)
+    assert len(matcher.match(pa.table({"x": [1, 2]}))) == 0
+    assert len(matcher.match(pa.table({"payload": [1, 2]}))) == 0
+    assert matcher.match(pa.table({"payload": pa.array([], pa.string())})).rows == 0
+    assert matcher.unreadable == 4
+    with pytest.raises(semcast.SemcastError, match="2 columns"):
+        matcher.match(pa.Table.from_arrays([pa.array(["<a/>"])] * 2, ["payload", "payload"]))
+
+
+def test_a_declared_encoding_counts_for_bytes_and_not_for_text(engine: str) -> None:
+    text = "<?xml version='1.0' encoding='ISO-8859-1'?><a>é</a>"
+    for payload in (text, text.encode("latin-1"), "<a>é</a>".encode("utf-16"), "\ufeff<a>é</a>".encode()):
+        assert matched(["a = 'é'"], payload, engine) == ["a = 'é'"]
+
+
+def _bomb() -> str:
+    entities = "".join(f"<!ENTITY e{i} '{f'&e{i - 1};' * 10}'>" for i in range(1, 10))
+    return f"<!DOCTYPE a [<!ENTITY e0 'ten bytes.'>{entities}]><a x='&e9;'>&e9;</a>"
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "",
+        "<a>",
+        "<a></b>",
+        "<p:a/>",
+        "<a/><a/>",
+        "<a x='1' x='2'/>",
+        "<a>\x01</a>",
+        "<a>&nothing;</a>",
+        "<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>",
+        "<!DOCTYPE a SYSTEM 'http://192.0.2.1/a.dtd'><a>&e;</a>",
+        "<!DOCTYPE a [<!ENTITY % e SYSTEM 'http://192.0.2.1/a.dtd'> %e;]><a/>",
+        _bomb(),
+        "<a>" * 100_000,
+        "<a>" * 100_000 + "</a>" * 100_000,
+        b"<a>\xff</a>",
+        b"\xff\xfe<\x00a",
+        b"<?xml version='1.0' encoding='nonsense'?><a/>",
+        b"\0" * 100,
+    ],
+    ids=lambda value: repr(value[:24]),
+)
+def test_a_hostile_message_is_counted_and_costs_no_other_its_matches(engine: str, payload: str | bytes) -> None:
+    matcher = language.matcher([language.parse("*"), language.parse("not(b)")], engine=engine)
+    data = payload if isinstance(payload, bytes) else payload.encode()
+    batch = pa.table({"payload": pa.array([b"<a/>", data, b"<a/>"], pa.binary())})
+    assert matcher.match(batch).pairs().tolist() == [[0, 0], [0, 1], [2, 0], [2, 1]]
+    assert matcher.unreadable == 1
+
+
+def test_an_external_entity_is_not_read(engine: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    document = f"<!DOCTYPE a [<!ENTITY e SYSTEM '{secret.as_uri()}'>]><a>&e;</a>"
+    assert matched(["a", "contains(a, 'secret')"], document, engine) == []
+    assert matched(["a"], f"<!DOCTYPE a SYSTEM '{secret.as_uri()}'><a/>", engine) == ["a"]
+
+
+def test_a_payload_beyond_the_limit_is_not_parsed(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xml, "MAX_BYTES", 1000)
+    assert matched(["a"], "<a>" + "x" * 993 + "</a>", engine) == ["a"]
+    assert matched(["a"], "<a>" + "x" * 994 + "</a>", engine) == []
+
+
+def test_an_entity_bomb_takes_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        assert matched(["a"], _bomb()) == []
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_matcher_travels_by_pickle(engine: str) -> None:
+    matcher = language.matcher([language.parse("//item[@lang = 'en']"), language.parse("a")], engine=engine)
+    matcher.remove(1)
+    again: XPathMatcher = pickle.loads(pickle.dumps(matcher))
+    assert again.add(language.parse("news")) == 2
+    assert again.match(pa.table({"payload": [NEWS]})).pairs().tolist() == [[0, 0], [0, 2]]
+    assert (len(again), len(matcher)) == (2, 1)
+
+
+def test_a_document_is_parsed_once_for_all_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[object] = []
+    parse = xml._tree
+    monkeypatch.setattr(xml, "_tree", lambda *given: parsed.append(given) or parse(*given))
+    matcher = language.matcher([language.parse(f"a{i}") for i in range(50)])
+    for text in ("news", "//item"):
+        matcher.add(language.parse(text))
+        matcher.match(pa.table({"payload": [NEWS]}))
+    assert len(parsed) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "spines", "exact"),
+    [
+        ("/a/b", ["/a/b"], True),
+        ("/a/b[@x = 1]", ["/a/b/@x = 1"], True),
+        ("/a[b = 'x']/c > 5", ["/a/b = x"], False),
+        ("/a[b and c]", ["/a/b"], False),
+        ("/a or //b[c or d]", ["//b/c", "//b/d", "/a"], True),
+        ("//a[not(b)]", ["//a"], False),
+        ("contains(a, 'x')", ["/a contains x"], False),
+        ("//a[contains(., 'x')]", ["//a contains x"], True),
+        ("/a[/b = 1]", ["/b = 1"], False),
+    ],
+)
+def test_the_rarest_access_is_chosen(text: str, spines: list[str], exact: bool) -> None:
+    found = accesses(language.parse(text).expression)
+    assert found is not None
+    shown = []
+    for access in found:
+        signs = {"attribute": "@", "text": "text()", "child": ""}
+        path = "".join(("//" if deep else "/") + signs[axis] + name for axis, deep, name in access.spine)
+        literal = "" if access.test is None else access.test.literal
+        value = literal if isinstance(literal, str) else literal.digits
+        shown.append(path if access.test is None else f"{path} {access.test.operator} {value}")
+    assert shown == spines
+    assert all(access.exact for access in found) is exact
+
+
+@pytest.mark.parametrize("text", ["not(a)", "not(a) and not(b)", "not(a) or b", "not(a and not(b)) or not(c[d])"])
+def test_what_has_no_access_has_a_negation_that_has(text: str) -> None:
+    expression = language.parse(text).expression
+    assert accesses(expression) is None
+    assert refutations(expression)
+
+
+def test_states_are_dropped_when_they_take_too_much_room() -> None:
+    profiles = [language.parse(text) for text in ("//a/b", "//b//c", "/a//c/@x = 1", "//*/c")]
+    engine, oracle = DfaEngine(profiles), language.matcher(profiles, engine="lxml")
+    asked = [(access, i) for i, p in enumerate(profiles) for access in accesses(p.expression) or []]
+    engine._automaton = small = Automaton(asked, max_size=30)
+    documents = [f"<a><b><c x='{i % 2}'/><t{i}><c/></t{i}></b></a>" for i in range(40)]
+    table = pa.table({"payload": documents})
+    parsed = next(xml.documents_of(table))
+    assert engine.match(parsed).pairs().tolist() == oracle.match(table).pairs().tolist()
+    assert small.evictions > 5
+    assert small._size < 100
+
+
+def test_equal_tests_are_looked_up_and_not_repeated() -> None:
+    profiles = [language.parse(f"//a[@x {sign} {k}]") for k in range(200) for sign in ("<", "<=", ">", ">=", "=", "!=")]
+    table = pa.table({"payload": [f"<a x='{value}'/>" for value in ("100", "-1", "99.5", "x", "", "1e2")] * 20})
+    fast, slow = (language.matcher(profiles, engine=name).match(table) for name in ("dfa", "lxml"))
+    assert fast.pairs().tolist() == slow.pairs().tolist()
+
+
+def test_threads_may_match_and_change_at_once() -> None:
+    matcher = language.matcher([language.parse("news"), language.parse("//item[@lang = 'en'][@rank]")])
+    table = pa.table({"payload": [NEWS] * 50})
+    problems: list[object] = []
+
+    def work() -> None:
+        for _ in range(10):
+            index = matcher.add(language.parse("//item"))
+            found = matcher.match(table).of(49).tolist()
+            matcher.remove(index)
+            if not {0, 1, index} <= set(found):
+                problems.append(found)
+
+    threads = [Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    assert len(matcher) == 2
