@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from semcast.cli.bench import bench
 from semcast.cli.figures import figures
 from semcast.experiments import topics
 from semcast.model import SemcastError
@@ -30,6 +31,19 @@ def test_figures_draws_every_figure_and_an_index(
     memory = {row["engine"]: row["bytes_each"] for row in result["memory"] if row["attributes"] == 7}
     assert memory["hashing"] < memory["tree"] / 4, "Figure 8: the tree takes by far the most"
     assert result["edges_of_100000_x_10_by_values"]["50"] == pytest.approx(763_000, rel=0.01)
+
+
+def test_bench_topics_reports_its_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(topics, "_QUICK", topics._Scale([2, 4, 7], [200, 1_000], 5_000))
+    bench(["topics"], quick=True)
+    printed = capsys.readouterr()
+    assert "Default engine (compact)" in printed.out
+    report = json.loads((tmp_path / "build" / "bench" / "topics.json").read_text())
+    assert [target["met"] for target in report["targets"]] == [None, None]
+    assert report["targets"][0]["measured"] > 1
 
 
 def test_an_unknown_figure_is_refused(tmp_path: Path) -> None:

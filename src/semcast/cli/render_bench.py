@@ -10,6 +10,17 @@ _COLUMNS = ("", "µs per message", "ratio")
 _SPARK_COLUMNS = ("", "µs per message", "ratio", "CPU µs", "ratio")
 
 
+def show(report: dict[str, Any]) -> None:
+    """A report's tables, or its words."""
+    if report["benchmark"] == "matching":
+        show_matching(report)
+        return
+    for line in report["note"]:
+        render.stdout.print(f"- {line}", markup=False, soft_wrap=True)
+    if not report["quick"]:
+        _targets(report["targets"])
+
+
 def show_matching(report: dict[str, Any]) -> None:
     """Ratios to the terminal: a peer's time per message over ours."""
     workloads, in_spark = report["workloads"], report["spark"]
