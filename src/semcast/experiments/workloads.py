@@ -54,6 +54,38 @@ class Workload:
         return pa.RecordBatch.from_pydict(columns)
 
 
+@dataclass(frozen=True)
+class MixedWorkload(Workload):
+    """As Workload, but only ``equality`` of the profiles ask for a symbol; the others have one range more.
+
+    All profiles match the same share of the messages. Without an equality in every profile a join has no
+    key, which is what content-based subscriptions look like to a database.
+    """
+
+    equality: float = 0.3
+
+    def texts(self, seed: int = 1) -> list[str]:
+        random = np.random.default_rng(seed)
+        return [self._text(random) for _ in range(self.profiles)]
+
+    def _text(self, random: np.random.Generator) -> str:
+        terms = []
+        count, share = self.ranges + 1, self.selectivity
+        if random.random() < self.equality:
+            terms.append(f"symbol = 'S{random.integers(self.symbols)}'")
+            count, share = self.ranges, self.selectivity * self.symbols
+        width = share ** (1 / count)
+        numbers = np.sort(random.permutation(ATTRIBUTES - 1)[:count])
+        lows = random.uniform(0, 1 - width, count)
+        terms += [f"a{n} >= {low:.7f} AND a{n} < {low + width:.7f}" for n, low in zip(numbers, lows, strict=True)]
+        return " AND ".join(terms)
+
+
+MIXED = {
+    "W1": MixedWorkload("W1", 7_000, 50, 2, 0.5**0.5),
+    "W2": MixedWorkload("W2", 100_000, 50, 2, 0.05**0.5),
+}
+
 WORKLOADS = {
     workload.name: workload
     for workload in (

@@ -7,8 +7,9 @@ Nothing here draws: the command line turns a report into tables.
 """
 
 from semcast.experiments.bench.matching import Options, run_matching
+from semcast.experiments.bench.mixed import run_mixed
 from semcast.experiments.bench.topics import run_topics
 
-BENCHMARKS = {"matching": run_matching, "topics": run_topics}
+BENCHMARKS = {"matching": run_matching, "mixed": run_mixed, "topics": run_topics}
 
-__all__ = ["BENCHMARKS", "Options", "run_matching", "run_topics"]
+__all__ = ["BENCHMARKS", "Options", "run_matching", "run_mixed", "run_topics"]
