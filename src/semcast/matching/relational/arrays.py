@@ -99,7 +99,7 @@ def _processing_order(
     by_profile = np.argsort(profiles, kind="stable")
     ordered = profiles[by_profile]
     width = _joined([block.interval.high - block.interval.low for block in blocks])
-    if (ordered[1:] == ordered[:-1]).any() or (width == 1).mean() < _MOSTLY:
+    if (ordered[1:] == ordered[:-1]).any() or (width == 1).sum() < _MOSTLY * len(width):
         return by_profile
     place = _joined([(order_of[block.access] << 32) + block.interval.low for block in blocks])
     return by_profile[np.argsort(place[by_profile], kind="stable")]
