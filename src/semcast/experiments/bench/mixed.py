@@ -2,7 +2,7 @@
 
 A join over all profiles then has no key. DuckDB and Spark get the two ways out: a hash join for the
 profiles that have the key and whatever the planner does for the rest, in one query; or, by hand, one join
-per combination of attributes (252 of them), which no application would maintain.
+per combination of attributes (120 of them), which no application would maintain.
 """
 
 from __future__ import annotations
