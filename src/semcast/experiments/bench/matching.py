@@ -185,7 +185,8 @@ class _Bench:
         self.say(f"{name}: inside Spark")
         folder.mkdir()
         messages: pa.RecordBatch = workload.messages(size.spark_messages, self.options.seed + 1)
-        spark = session("semcast bench", "local[2]")  # it ends with this process; a caller's own goes on
+        # It ends with this process; a caller's own goes on, and keeps its settings.
+        spark = session("semcast bench", "local[2]").newSession()
         with quiet(spark):
             thorough = name in size.spark_thorough
             contenders = spark_contenders(spark, folder, conjunctions, profiles, messages, thorough)

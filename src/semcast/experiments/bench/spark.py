@@ -111,6 +111,7 @@ def spark_contenders(
     thorough: bool,
 ) -> list[Contender]:
     """Ours first, then the plain joins; not ``thorough``: only the join that is the best on W1."""
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 1 << 15)  # as `semcast match` does
     coded = conjunctions.coded(messages)
     texts = pa.table({"row": coded.column("row"), **dict(zip(messages.schema.names, messages.columns, strict=True))})
     wide = folder / "wide.parquet"
