@@ -1,0 +1,11 @@
+"""Overlays of brokers, dissemination trees over them, and what they cost.
+
+Topology (brokers, links, roles), Graph (the same as arrays), trees (low-cost, delay-bounded, shortest-path,
+Takahashi–Matsuyama, local search, a lower bound), evaluation (link transmissions of messages over trees).
+Knows no profiles and no channels: a message is the set of gateways that want it.
+"""
+
+from semcast.trees.graph import Graph, Paths
+from semcast.trees.topology import Broker, Link, Topology, TopologyError
+
+__all__ = ["Broker", "Graph", "Link", "Paths", "Topology", "TopologyError"]
