@@ -6,6 +6,23 @@ Knows no profiles and no channels: a message is the set of gateways that want it
 """
 
 from semcast.trees.graph import Graph, Paths
+from semcast.trees.joins import BoundedJoin, Routes, join, join_within, low_cost_tree
 from semcast.trees.topology import Broker, Link, Topology, TopologyError
+from semcast.trees.tree import Change, DisseminationTree, Tree
 
-__all__ = ["Broker", "Graph", "Link", "Paths", "Topology", "TopologyError"]
+__all__ = [
+    "BoundedJoin",
+    "Broker",
+    "Change",
+    "DisseminationTree",
+    "Graph",
+    "Link",
+    "Paths",
+    "Routes",
+    "Topology",
+    "TopologyError",
+    "Tree",
+    "join",
+    "join_within",
+    "low_cost_tree",
+]

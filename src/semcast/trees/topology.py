@@ -18,6 +18,7 @@ from semcast.model import SemcastError
 from semcast.trees.graph import Graph
 
 GATEWAY = "gateway"
+_LEAST, _MOST = 0.001, 1_000_000
 
 
 class TopologyError(SemcastError):
@@ -122,9 +123,8 @@ class Topology:
         apart = self.graph.unreached(0)
         if len(apart):
             names = ", ".join(map(repr, self.ids(apart[:3].tolist()))) + (" …" if len(apart) > 3 else "")
-            raise TopologyError(
-                f"not connected: no way from {self.brokers[0].id!r} to {names} ({len(apart)} of {len(self.brokers)} brokers)"
-            )
+            count = f"{len(apart)} of {len(self.brokers)} brokers"
+            raise TopologyError(f"not connected: no way from {self.brokers[0].id!r} to {names} ({count})")
 
 
 def natural(text: str) -> tuple[list[tuple[int, int, str]], str]:
@@ -150,9 +150,10 @@ def _link(link: Link, numbers: dict[str, int]) -> Link:
             raise TopologyError(f"the link {link.a!r}–{link.b!r} names {end!r}, which is no broker")
     if link.a == link.b:
         raise TopologyError(f"broker {link.a!r} is linked to itself")
-    # Shortest paths are found by Dijkstra's algorithm, and a free link would make loops of no cost.
-    if not (0 < link.cost < math.inf and 0 < link.delay_ms < math.inf):
-        raise TopologyError(f"the link {link.a!r}–{link.b!r} needs a cost and a delay above 0")
+    # Within these a path over all brokers still grows with every link, for all the rounding of floats: shortest
+    # paths are trees, and a broker is always farther from the root than its parent.
+    if not (_LEAST <= link.cost <= _MOST and _LEAST <= link.delay_ms <= _MOST):
+        raise TopologyError(f"the link {link.a!r}–{link.b!r} needs a cost and a delay from {_LEAST} to {_MOST:,}")
     if numbers[link.a] < numbers[link.b]:
         return link
     return Link(link.b, link.a, link.cost, link.delay_ms)
