@@ -5,6 +5,8 @@ Takahashi–Matsuyama, local search, a lower bound), evaluation (link transmissi
 Knows no profiles and no channels: a message is the set of gateways that want it.
 """
 
+from semcast.trees.demand import Demand
+from semcast.trees.evaluate import Routed
 from semcast.trees.graph import Graph, Paths
 from semcast.trees.joins import BoundedJoin, Routes, join, join_within, low_cost_tree
 from semcast.trees.topology import Broker, Link, Topology, TopologyError
@@ -14,10 +16,12 @@ __all__ = [
     "BoundedJoin",
     "Broker",
     "Change",
+    "Demand",
     "DisseminationTree",
     "Graph",
     "Link",
     "Paths",
+    "Routed",
     "Routes",
     "Topology",
     "TopologyError",

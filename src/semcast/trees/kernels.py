@@ -74,3 +74,56 @@ def shortest_paths(indptr, heads, weights, source, distance, parent):  # type: i
                 size = push(keys, nodes, size, far, head)
             elif far == distance[head] and node < parent[head]:
                 parent[head] = node
+
+
+_BLOCK = 64  # words of message bits at a time: the brokers of a tree then fit into the cache together
+
+
+@njit("int64(uint64)", cache=True, nogil=True, inline="always")
+def ones(word):  # type: ignore[no-untyped-def]
+    """How many bits are set."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit("void(uint64[::1], int64, int64, int64[::1])", cache=True, nogil=True)
+def add_bits(words, first, amount, totals):  # type: ignore[no-untyped-def]
+    """Add ``amount`` to ``totals[first + i]`` for every set bit i."""
+    for w in range(len(words)):
+        word = words[w]
+        while word:
+            low = word & (~word + np.uint64(1))
+            totals[first + 64 * w + ones(low - np.uint64(1))] += amount
+            word ^= low
+
+
+@njit(
+    "void(int32[:,::1], int32[::1], uint64[:,::1], uint64[::1], int64[::1], int64[::1])",
+    cache=True,
+    nogil=True,
+)
+def pruned(links, rows, wanted, carried, per_link, per_message):  # type: ignore[no-untyped-def]
+    """Count the transmissions of a tree on which every message goes only where somebody wants it.
+
+    ``links`` are (parent, child) places on the tree, parents first, the root at place 0; ``rows[i]`` is the row
+    of place i in ``wanted``, or -1. A link is used by a message that anyone below it wants.
+    """
+    places = len(rows)
+    words = len(carried)
+    below = np.empty((places, _BLOCK), np.uint64)
+    for start in range(0, words, _BLOCK):
+        width = min(_BLOCK, words - start)
+        for place in range(places):
+            row = rows[place]
+            for w in range(width):
+                below[place, w] = wanted[row, start + w] & carried[start + w] if row >= 0 else np.uint64(0)
+        for link in range(len(links) - 1, -1, -1):
+            child = links[link, 1]
+            parent = links[link, 0]
+            for w in range(width):
+                word = below[child, w]
+                per_link[link] += ones(word)
+                below[parent, w] |= word
+            add_bits(below[child, :width], 64 * start, 1, per_message)
