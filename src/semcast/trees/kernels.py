@@ -127,3 +127,19 @@ def pruned(links, rows, wanted, carried, per_link, per_message):  # type: ignore
                 per_link[link] += ones(word)
                 below[parent, w] |= word
             add_bits(below[child, :width], 64 * start, 1, per_message)
+
+
+@njit("float64(float64[:,::1], float64[::1], int32[::1])", cache=True, nogil=True)
+def joined(between, legs, members):  # type: ignore[no-untyped-def]
+    """The sum of what each member pays to join the closest before it; the first pays its leg."""
+    if len(members) == 0:
+        return 0.0
+    total = legs[members[0]]
+    near = np.empty(len(members), np.float64)
+    for k in range(1, len(members)):
+        near[k] = between[members[0], members[k]]
+    for k in range(1, len(members)):
+        total += near[k]
+        for later in range(k + 1, len(members)):
+            near[later] = min(near[later], between[members[k], members[later]])
+    return total

@@ -1,0 +1,187 @@
+"""From statistics to channels: the papers' schemes.
+
+Profiles are numbered, each with the set of gateways that have clients for it. What comes out is a list of
+channels with expressions over these numbers; trees are somebody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from semcast.channels.expressions import any_of, served
+from semcast.channels.hierarchy import Covers, Hierarchy, candidates, cost_based, rate_based
+from semcast.channels.merging import Bits, Channel, Merged, Merger, Variant, weight_of
+from semcast.channels.overlap import Overlap, overlap
+from semcast.channels.selectivity import Ints, Selectivity
+from semcast.channels.spans import Gateways, Span
+
+SCHEMES = ("semcast", "semcast-o", "semcast-merge", "semcast-noisemerge", "semcast-threshold")
+_VARIANTS = {
+    "semcast": Variant.NOISE,
+    "semcast-o": Variant.NOISE,
+    "semcast-merge": Variant.UNION,
+    "semcast-noisemerge": Variant.NOISE_AGAIN,
+}
+_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the papers leave to the operator."""
+
+    max_merges: int = 1000
+    max_evaluations: int = 200_000
+    threshold: float | None = None
+    """2004's merging threshold; None raises it from 0.3 as long as the estimated cost falls."""
+    max_noise: float = 0.5
+    """2004's second criterion: how much of what two roots match together may be matched by one of them only."""
+    literal_cap: bool = False
+
+
+class Channelized(NamedTuple):
+    """Channels with what is expected of them."""
+
+    channels: list[Channel]
+    hierarchies: list[Hierarchy]
+    profiles: list[tuple[int, ...]]
+    """Per channel, the profiles assigned to it."""
+    merges: int
+    stopped: bool
+    """Did a budget end the search?"""
+    threshold: float | None = None
+
+    @property
+    def estimate(self) -> float:
+        """Expected link transmissions per message: the sum of formula (1) over all channels."""
+        return sum(channel.cost for channel in self.channels)
+
+
+def channelize(
+    scheme: str,
+    selectivity: Selectivity,
+    gateways: Sequence[Gateways],
+    span: Span,
+    *,
+    matrix: Overlap | None = None,
+    covers: Covers | None = None,
+    settings: Settings | None = None,
+) -> Channelized:
+    """Find the channels of one of the papers' schemes.
+
+    ``matrix`` is the overlap matrix where somebody has computed it already. No profile is left without a channel, and
+    no message that a profile matches is on none of the profile's channels, whatever the statistics say.
+    """
+    settings = settings or Settings()
+    matrix = matrix or overlap(selectivity, least=1.0)
+    choices = candidates(matrix, selectivity.rates, selectivity.total)
+    if scheme == "semcast-threshold":
+        made = rate_based(choices, selectivity.counts, gateways)
+        return _by_threshold(made, selectivity, span, settings)
+    made = cost_based(choices, selectivity.rates, selectivity.counts, gateways, span, covers)
+    merger = Merger(
+        selectivity.weights,
+        span,
+        _VARIANTS[scheme],
+        max_merges=settings.max_merges,
+        max_evaluations=settings.max_evaluations,
+        literal_cap=settings.literal_cap,
+    )
+    merged = merger.merged(_channels(made, selectivity, span))
+    return _result(merged, made)
+
+
+def _channels(made: Sequence[Hierarchy], selectivity: Selectivity, span: Span) -> list[Channel]:
+    rows = _rows(made, selectivity)
+    return [_channel(h.profiles, h.root, h.gateways, row, selectivity, span) for h, row in zip(made, rows, strict=True)]
+
+
+def _channel(
+    profiles: Sequence[int], root: int, gateways: Gateways, row: Bits, selectivity: Selectivity, span: Span
+) -> Channel:
+    rate = weight_of(row, selectivity.weights) / (selectivity.total or 1.0)
+    return Channel(any_of(profiles), root, gateways, row, rate, span(gateways, root))
+
+
+def _rows(made: Sequence[Hierarchy], selectivity: Selectivity) -> Bits:
+    """The messages of the window that each hierarchy matches, as bits."""
+    pairs = selectivity.grouped(_groups(made, selectivity.profiles), len(made)).matches.pairs()
+    rows = np.zeros((len(made), (selectivity.messages + 63) >> 6), np.uint64)
+    np.bitwise_or.at(rows, (pairs[:, 1], pairs[:, 0] >> 6), np.uint64(1) << (pairs[:, 0] & 63).astype(np.uint64))
+    return rows
+
+
+def _result(merged: Merged, made: list[Hierarchy], threshold: float | None = None) -> Channelized:
+    assigned = [tuple(sorted(served(channel.expression))) for channel in merged.channels]
+    return Channelized(merged.channels, made, assigned, merged.merges, merged.stopped, threshold)
+
+
+def _by_threshold(made: list[Hierarchy], selectivity: Selectivity, span: Span, settings: Settings) -> Channelized:
+    """2004's merging, at the threshold that is given or at the one that seems best."""
+    if settings.threshold is not None:
+        return _merged_at(settings.threshold, made, selectivity, span, settings)
+    best = _merged_at(_THRESHOLDS[0], made, selectivity, span, settings)
+    for threshold in _THRESHOLDS[1:]:
+        raised = _merged_at(threshold, made, selectivity, span, settings)
+        if raised.estimate > best.estimate:
+            break
+        best = raised
+    return best
+
+
+def _merged_at(
+    threshold: float, made: list[Hierarchy], selectivity: Selectivity, span: Span, settings: Settings
+) -> Channelized:
+    """Put hierarchies together whose roots overlap enough and do not match too much that only one of them does."""
+    grouped = selectivity.grouped(_groups(made, selectivity.profiles), len(made))
+    pairs = _overlapping(grouped, threshold, settings.max_noise)
+    top = list(range(len(made)))
+    merges = 0
+    for i, j in pairs:
+        a, b = _top(top, i), _top(top, j)
+        if a != b:
+            top[max(a, b)] = min(a, b)
+            merges += 1
+    parts: dict[int, list[int]] = {}
+    for number in range(len(made)):
+        parts.setdefault(_top(top, number), []).append(number)
+    rows = _rows(made, selectivity)
+    channels = [_united([made[n] for n in part], rows[part], selectivity, span) for part in parts.values()]
+    return _result(Merged(channels, merges, 0, False), made, threshold)
+
+
+def _overlapping(grouped: Selectivity, threshold: float, max_noise: float) -> list[tuple[int, int]]:
+    matrix = overlap(grouped, threshold)
+    whole = grouped.rates * grouped.total
+    found = []
+    for i in range(grouped.profiles):
+        others, _, shares = matrix.row(i)
+        for j, share in zip(others.tolist(), shares.tolist(), strict=True):
+            both = whole[i] + whole[j] - share
+            if j != i and share >= threshold * whole[i] and both - share <= max_noise * both:
+                found.append((i, j))
+    return found
+
+
+def _united(part: Sequence[Hierarchy], rows: Bits, selectivity: Selectivity, span: Span) -> Channel:
+    profiles = [profile for hierarchy in part for profile in hierarchy.profiles]
+    gateways = 0
+    for hierarchy in part:
+        gateways |= hierarchy.gateways
+    return _channel(profiles, part[0].root, gateways, np.bitwise_or.reduce(rows, axis=0), selectivity, span)
+
+
+def _top(above: list[int], number: int) -> int:
+    while above[number] != number:
+        number = above[number]
+    return number
+
+
+def _groups(made: Sequence[Hierarchy], profiles: int) -> Ints:
+    group = np.zeros(profiles, np.int64)
+    for number, hierarchy in enumerate(made):
+        group[hierarchy.profiles] = number
+    return group

@@ -1,0 +1,242 @@
+"""Channel expressions: which messages a channel carries, said in profiles (2005 §3.2.6).
+
+Data, not code: printed and read back (``p1 | p2``, ``(p1 | p2) & !p3``), simplified, and evaluated for many
+messages at once over the bits of who matched. The papers' three forms are disjunctions of profiles, conjunctions
+of those, and conjunctions without others; anything built of ``|``, ``&`` and ``!`` is understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from semcast.model import SemcastError
+
+Bits = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A profile, by its number."""
+
+    profile: int
+
+
+@dataclass(frozen=True)
+class Or:
+    """Any of them; of nothing: false."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class And:
+    """All of them; of nothing: true."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    part: Expression
+
+
+Expression: TypeAlias = Atom | Or | And | Not
+
+
+def any_of(profiles: Iterable[int]) -> Expression:
+    """A hierarchy's root expression: P1 ∨ … ∨ Pk."""
+    return disjunction(Atom(profile) for profile in sorted(set(profiles)))
+
+
+def disjunction(parts: Iterable[Expression]) -> Expression:
+    """Any of ``parts``, flattened, each once, absorbed where one says less than another (a | a & b is a)."""
+    return _joined(Or, parts)
+
+
+def conjunction(parts: Iterable[Expression]) -> Expression:
+    """All of ``parts``, flattened, each once, absorbed where one says less than another (a & (a | b) is a)."""
+    return _joined(And, parts)
+
+
+def without(wanted: Expression, unwanted: Expression) -> Expression:
+    """A noise channel's: what the one matches and the other does not."""
+    return conjunction([wanted, negation(unwanted)])
+
+
+def negation(part: Expression) -> Expression:
+    return part.part if isinstance(part, Not) else Not(part)
+
+
+def profiles_of(expression: Expression) -> set[int]:
+    """Every profile that it names."""
+    match expression:
+        case Atom(profile):
+            return {profile}
+        case Not(part):
+            return profiles_of(part)
+        case Or(parts) | And(parts):
+            return set().union(*map(profiles_of, parts))
+
+
+def served(expression: Expression) -> set[int]:
+    """The profiles that a channel is there for: those it names outside of negations."""
+    match expression:
+        case Atom(profile):
+            return {profile}
+        case Not():
+            return set()
+        case Or(parts) | And(parts):
+            return set().union(*map(served, parts))
+
+
+def holds(expression: Expression, matched: set[int]) -> bool:
+    """For one message, by the profiles that match it."""
+    match expression:
+        case Atom(profile):
+            return profile in matched
+        case Not(part):
+            return not holds(part, matched)
+        case Or(parts):
+            return any(holds(part, matched) for part in parts)
+        case And(parts):
+            return all(holds(part, matched) for part in parts)
+
+
+def evaluated(expression: Expression, row: Callable[[int], Bits], everything: Bits) -> Bits:
+    """For many messages: bit m of ``row(p)`` says that p matches message m; ``everything`` has all their bits."""
+    match expression:
+        case Atom(profile):
+            return row(profile)
+        case Not(part):
+            return everything & ~evaluated(part, row, everything)
+        case Or(parts):
+            found = np.zeros_like(everything)
+            for part in parts:
+                found |= evaluated(part, row, everything)
+            return found
+        case And(parts):
+            found = everything.copy()
+            for part in parts:
+                found &= evaluated(part, row, everything)
+            return found
+
+
+def text(expression: Expression, name: Callable[[int], str]) -> str:
+    """As people and plans write it; a name that is no plain word is quoted as in JSON."""
+    match expression:
+        case Atom(profile):
+            return _quoted(name(profile))
+        case Not(part):
+            return "!" + _inner(part, name)
+        case Or(parts) | And(parts):
+            if not parts:
+                return "false" if isinstance(expression, Or) else "true"
+            return (" | " if isinstance(expression, Or) else " & ").join(_inner(part, name) for part in parts)
+
+
+def parse(written: str, numbers: Mapping[str, int]) -> Expression:
+    """Read an expression; SemcastError names what is not understood."""
+    return _Reader(written, numbers).whole()
+
+
+def _joined(kind: type[Or] | type[And], parts: Iterable[Expression]) -> Expression:
+    flat: dict[Expression, None] = {}
+    for part in parts:
+        flat.update(dict.fromkeys(part.parts if isinstance(part, kind) else (part,)))
+    other = And if kind is Or else Or
+    # Inside a disjunction, a conjunction that has another part among its own says no more than that part.
+    kept = [part for part in flat if not (isinstance(part, other) and any(inner in flat for inner in part.parts))]
+    return kept[0] if len(kept) == 1 else kind(tuple(kept))
+
+
+_PLAIN = re.compile(r"[\w.:@/-]+\Z")
+_WORDS = {"true", "false"}
+_TOKEN = re.compile(r'\s*(?:([|&!()])|("(?:[^"\\]|\\.)*")|([\w.:@/-]+))')
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN.match(name) and name not in _WORDS else msgspec.json.encode(name).decode()
+
+
+def _inner(part: Expression, name: Callable[[int], str]) -> str:
+    written = text(part, name)
+    compound = isinstance(part, Or | And) and len(part.parts) > 1
+    return f"({written})" if compound else written
+
+
+class _Reader:
+    """Recursive descent over ``|``, ``&``, ``!`` and parentheses; ``&`` binds tighter."""
+
+    def __init__(self, written: str, numbers: Mapping[str, int]) -> None:
+        self._numbers = numbers
+        self._written = written
+        self._tokens = list(self._split())
+        self._at = 0
+
+    def whole(self) -> Expression:
+        found = self._any()
+        if self._at < len(self._tokens):
+            raise self._error(f"what is {self._tokens[self._at]!r} doing here")
+        return found
+
+    def _split(self) -> Iterator[str]:
+        end = len(self._written.rstrip())
+        at = 0
+        while at < end:
+            token = _TOKEN.match(self._written, at, end)
+            if token is None:
+                raise self._error(f"cannot read {self._written[at : at + 10]!r}")
+            yield token.group(token.lastindex or 0)
+            at = token.end()
+
+    def _any(self) -> Expression:
+        parts = [self._all()]
+        while self._next("|"):
+            parts.append(self._all())
+        return parts[0] if len(parts) == 1 else disjunction(parts)
+
+    def _all(self) -> Expression:
+        parts = [self._one()]
+        while self._next("&"):
+            parts.append(self._one())
+        return parts[0] if len(parts) == 1 else conjunction(parts)
+
+    def _one(self) -> Expression:
+        if self._next("!"):
+            return negation(self._one())
+        if self._next("("):
+            found = self._any()
+            if not self._next(")"):
+                raise self._error("a ')' is missing")
+            return found
+        if self._at == len(self._tokens) or self._tokens[self._at] in "|&)":
+            raise self._error("a profile is missing")
+        return self._named(self._take())
+
+    def _named(self, token: str) -> Expression:
+        if token in _WORDS:
+            return Or(()) if token == "false" else And(())
+        name = msgspec.json.decode(token) if token.startswith('"') else token
+        if name not in self._numbers:
+            raise self._error(f"there is no profile {name!r}")
+        return Atom(self._numbers[name])
+
+    def _take(self) -> str:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _next(self, token: str) -> bool:
+        found = self._at < len(self._tokens) and self._tokens[self._at] == token
+        self._at += found
+        return found
+
+    def _error(self, what: str) -> SemcastError:
+        shown = self._written if len(self._written) <= 80 else self._written[:80] + "…"
+        return SemcastError(f"channel expression {shown!r}: {what}")

@@ -1,0 +1,80 @@
+"""The compiled inner loops of channelization."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(
+    "int64(int64[::1], int32[::1], int64[::1], int32[::1], float64[::1], int64, int64, float64,"
+    " int64[::1], int32[::1], int64[::1], float64[::1])",
+    cache=True,
+    nogil=True,
+)
+def overlap_rows(  # type: ignore[no-untyped-def]
+    by_message, profiles, by_profile, messages, weights, first, last, least, ends, others, counts, shares
+):
+    """Rows ``first:last`` of SᵀWS: for each profile, whom its messages match too, how many and how much.
+
+    Kept are pairs whose overlap is at least ``least`` and those in which one contains the other. The rows go one
+    behind the other into ``others``, ``counts`` and ``shares`` as far as there is room; returned is the room
+    that they need, and ``ends`` holds where each row ends.
+    """
+    width = len(by_profile) - 1
+    count = np.zeros(width, np.int64)
+    share = np.zeros(width, np.float64)
+    touched = np.empty(width, np.int32)
+    size = 0
+    for i in range(first, last):
+        met = 0
+        for place in range(by_profile[i], by_profile[i + 1]):
+            message = messages[place]
+            weight = weights[message]
+            for at in range(by_message[message], by_message[message + 1]):
+                j = profiles[at]
+                if count[j] == 0:
+                    touched[met] = j
+                    met += 1
+                count[j] += 1
+                share[j] += weight
+        mine = touched[:met]
+        mine.sort()
+        own = by_profile[i + 1] - by_profile[i]
+        for place in range(met):
+            j = mine[place]
+            its = by_profile[j + 1] - by_profile[j]
+            if share[j] >= least * share[i] or count[j] == own or count[j] == its:
+                if size < len(others):
+                    others[size] = j
+                    counts[size] = count[j]
+                    shares[size] = share[j]
+                size += 1
+        # share[i] decides above, so nothing is cleared before the row is done.
+        for place in range(met):
+            count[mine[place]] = 0
+            share[mine[place]] = 0.0
+        ends[i - first] = size
+    return size
+
+
+@njit("void(uint64[:,::1], int64[::1], uint64[::1], float64[::1], float64[::1])", cache=True, nogil=True)
+def common_weights(rows, chosen, row, weights, found):  # type: ignore[no-untyped-def]
+    """``found[k]``: what the messages count that both ``row`` and ``rows[chosen[k]]`` have."""
+    for k in range(len(chosen)):
+        total = 0.0
+        for w in range(len(row)):
+            both = rows[chosen[k], w] & row[w]
+            while both:
+                low = both & (~both + np.uint64(1))
+                place = 0
+                rest = low
+                while rest > np.uint64(0xFF):
+                    rest >>= np.uint64(8)
+                    place += 8
+                while rest > np.uint64(1):
+                    rest >>= np.uint64(1)
+                    place += 1
+                total += weights[64 * w + place]
+                both ^= low
+        found[k] = total

@@ -1,0 +1,112 @@
+"""How much two profiles ask for in common: the overlap matrix (2005 §3.2.1).
+
+It is all that channelization knows of a workload: no profile's text, so profiles of different languages may
+share a channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from semcast.channels import kernels
+from semcast.channels.selectivity import Floats, Ints, Selectivity
+
+
+class Block(NamedTuple):
+    """Some rows of the matrix, sparse: whom each profile of ``first:first + len(ends)`` overlaps with."""
+
+    first: int
+    ends: Ints
+    others: NDArray[np.int32]
+    counts: Ints
+    shares: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """The overlap matrix, sparse by row: ``others[indptr[i]:indptr[i + 1]]`` are those that i overlaps with.
+
+    Held are sums and not quotients, so that matrices of disjoint sets of messages can be added.
+    """
+
+    indptr: Ints
+    others: NDArray[np.int32]
+    counts: Ints
+    """Messages that both matched."""
+    shares: Floats
+    """What these messages count together."""
+
+    @staticmethod
+    def of(blocks: Sequence[Block]) -> Overlap:
+        """Put blocks together that cover all profiles."""
+        ordered = sorted(blocks)
+        ends = [block.ends for block in ordered]
+        starts = np.cumsum([0, *(len(block.others) for block in ordered)])[:-1]
+        indptr = np.concatenate([[0], *(end + start for end, start in zip(ends, starts, strict=True))])
+        return Overlap(
+            indptr.astype(np.int64),
+            np.concatenate([block.others for block in ordered]) if ordered else np.empty(0, np.int32),
+            np.concatenate([block.counts for block in ordered]) if ordered else np.empty(0, np.int64),
+            np.concatenate([block.shares for block in ordered]) if ordered else np.empty(0),
+        )
+
+    @property
+    def profiles(self) -> int:
+        return len(self.indptr) - 1
+
+    def row(self, i: int) -> tuple[NDArray[np.int32], Ints, Floats]:
+        """Profile i's others, counts and shares; i itself is among them unless it matched nothing."""
+        span = slice(self.indptr[i], self.indptr[i + 1])
+        return self.others[span], self.counts[span], self.shares[span]
+
+    def matrix(self) -> Floats:
+        """``O[i, j]``: the share of i's messages that j matches too; row i is 0 where i matched nothing."""
+        found = np.zeros((self.profiles, self.profiles))
+        rows = np.repeat(np.arange(self.profiles), np.diff(self.indptr))
+        found[rows, self.others] = self.shares
+        own = found.diagonal().copy()
+        return np.divide(found, own[:, None], out=np.zeros_like(found), where=own[:, None] > 0)
+
+
+def overlap_block(selectivity: Selectivity, first: int, last: int, least: float = 0.0) -> Block:
+    """Rows ``first:last`` of the matrix, without pairs below ``least`` in which neither contains the other.
+
+    O(pairs of matches in the messages of these profiles); room for what is kept only.
+    """
+    by_profile, messages = selectivity.by_profile
+    matches = selectivity.matches
+    room = 1 << 16
+    while True:
+        ends = np.empty(last - first, np.int64)
+        block = Block(first, ends, np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room))
+        indices = matches.indices.astype(np.int32, copy=False)
+        size = kernels.overlap_rows(
+            matches.indptr.astype(np.int64, copy=False), indices, by_profile, messages, selectivity.weights,
+            first, last, least, ends, block.others, block.counts, block.shares,
+        )  # fmt: skip
+        if size <= room:
+            return Block(first, ends, block.others[:size], block.counts[:size], block.shares[:size])
+        room = size
+
+
+def overlap(selectivity: Selectivity, least: float = 0.0) -> Overlap:
+    """The whole matrix in this process."""
+    return Overlap.of([overlap_block(selectivity, 0, selectivity.profiles, least)])
+
+
+def blocks(selectivity: Selectivity, count: int) -> list[tuple[int, int]]:
+    """Ranges of profiles, about ``count``, that take about the same work."""
+    if not selectivity.profiles:
+        return []
+    by_profile, messages = selectivity.by_profile
+    steps = np.concatenate(([0], np.cumsum(selectivity.matches.counts()[messages])))
+    work = steps[by_profile[1:]] + np.arange(1, selectivity.profiles + 1)
+    edges = np.searchsorted(work, np.linspace(0, work[-1], count + 1)[1:-1])
+    ends = np.unique(np.concatenate(([0], edges, [selectivity.profiles]))).tolist()
+    return list(pairwise(ends))
