@@ -7,12 +7,17 @@ import shutil
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MISSING = "program missing: "
+
+# A deadline would be a timing assertion, and the machine may be busy.
+hypothesis.settings.register_profile("semcast", deadline=None)
+hypothesis.settings.load_profile("semcast")
 
 
 @pytest.fixture

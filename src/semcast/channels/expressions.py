@@ -96,6 +96,19 @@ def served(expression: Expression) -> set[int]:
             return set().union(*map(served, parts))
 
 
+def renumbered(expression: Expression, number: Mapping[int, int]) -> Expression:
+    """The same with profile p called ``number[p]``."""
+    match expression:
+        case Atom(profile):
+            return Atom(number[profile])
+        case Not(part):
+            return Not(renumbered(part, number))
+        case Or(parts):
+            return Or(tuple(renumbered(part, number) for part in parts))
+        case And(parts):
+            return And(tuple(renumbered(part, number) for part in parts))
+
+
 def holds(expression: Expression, matched: set[int]) -> bool:
     """For one message, by the profiles that match it."""
     match expression:

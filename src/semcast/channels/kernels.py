@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from semcast.model.bits import lowest
+
 
 @njit(
     "int64(int64[::1], int32[::1], int64[::1], int32[::1], float64[::1], int64, int64, float64,"
@@ -66,15 +68,6 @@ def common_weights(rows, chosen, row, weights, found):  # type: ignore[no-untype
         for w in range(len(row)):
             both = rows[chosen[k], w] & row[w]
             while both:
-                low = both & (~both + np.uint64(1))
-                place = 0
-                rest = low
-                while rest > np.uint64(0xFF):
-                    rest >>= np.uint64(8)
-                    place += 8
-                while rest > np.uint64(1):
-                    rest >>= np.uint64(1)
-                    place += 1
-                total += weights[64 * w + place]
-                both ^= low
+                total += weights[64 * w + lowest(both)]
+                both &= both - np.uint64(1)
         found[k] = total

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from semcast.model.bits import lowest, ones
+
 
 @njit("int64(float64[::1], int32[::1], int64, float64, int64)", cache=True, nogil=True)
 def push(keys, nodes, size, key, node):  # type: ignore[no-untyped-def]
@@ -79,24 +81,14 @@ def shortest_paths(indptr, heads, weights, source, distance, parent):  # type: i
 _BLOCK = 64  # words of message bits at a time: the brokers of a tree then fit into the cache together
 
 
-@njit("int64(uint64)", cache=True, nogil=True, inline="always")
-def ones(word):  # type: ignore[no-untyped-def]
-    """How many bits are set."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
 @njit("void(uint64[::1], int64, int64, int64[::1])", cache=True, nogil=True)
 def add_bits(words, first, amount, totals):  # type: ignore[no-untyped-def]
     """Add ``amount`` to ``totals[first + i]`` for every set bit i."""
     for w in range(len(words)):
         word = words[w]
         while word:
-            low = word & (~word + np.uint64(1))
-            totals[first + 64 * w + ones(low - np.uint64(1))] += amount
-            word ^= low
+            totals[first + 64 * w + lowest(word)] += amount
+            word &= word - np.uint64(1)
 
 
 @njit(

@@ -1,0 +1,37 @@
+"""Bits of machine words, for compiled loops: 64 messages or 64 gateways a word.
+
+Not imported by the package itself: numba takes a second to import.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit("int64(uint64)", cache=True, nogil=True, inline="always")
+def ones(word):  # type: ignore[no-untyped-def]
+    """How many bits are set."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit("int64(uint64)", cache=True, nogil=True, inline="always")
+def lowest(word):  # type: ignore[no-untyped-def]
+    """The number of the lowest bit that is set; 64 where none is."""
+    return ones(~word & (word - np.uint64(1)))
+
+
+@njit("int64(uint64[::1], int64, int64[::1])", cache=True, nogil=True)
+def bit_numbers(row, first, found):  # type: ignore[no-untyped-def]
+    """Write the numbers of the set bits, from ``first`` on, and return how many there are."""
+    count = 0
+    for w in range(len(row)):
+        word = row[w]
+        while word:
+            found[count] = first + 64 * w + lowest(word)
+            count += 1
+            word &= word - np.uint64(1)
+    return count
