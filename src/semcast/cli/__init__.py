@@ -32,8 +32,9 @@ def _register() -> None:
     from semcast.cli.explain import explain
     from semcast.cli.figures import figures
     from semcast.cli.match import match
+    from semcast.cli.topology import topology
 
-    for command in (demo, match, covers, explain, figures, bench):
+    for command in (demo, match, covers, explain, topology, figures, bench):
         app.command()(command)
 
 

@@ -21,9 +21,6 @@ from rich.table import Table
 stdout = Console(highlight=False)
 stderr = Console(stderr=True, highlight=False)
 
-PALETTE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000"]
-"""Okabe and Ito's colours: told apart by colour-blind people too."""
-
 _LOG_SECONDS = 5.0
 
 
@@ -91,6 +88,14 @@ def step(text: str) -> Iterator[Step]:
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=stderr, transient=True) as bar:
         yield Step(text, bar)
+
+
+def peak_memory_mb() -> int:
+    """The most memory that this process held so far."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10))  # macOS counts bytes, Linux kilobytes
 
 
 def count(number: float) -> str:

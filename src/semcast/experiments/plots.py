@@ -12,8 +12,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
+from semcast.model.palette import BLUE, ORANGE
+
 Counts = NDArray[np.int64]
-BLUE, ORANGE = "#0072B2", "#E69F00"  # Okabe and Ito: told apart by colour-blind people too
 
 
 def plot_demand(messages_per_profile: Counts, messages_by_interest: Counts, out: Path) -> None:

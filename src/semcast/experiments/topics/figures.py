@@ -14,9 +14,10 @@ import matplotlib.pyplot as plt
 
 from semcast.experiments.topics.costs import Cost
 from semcast.experiments.topics.memory import Memory
+from semcast.model.palette import BLUE, GREEN, GREY, ORANGE, PINK
 
-# Okabe and Ito: told apart by colour-blind people too; one colour per engine in every plot.
-COLOURS = {"compact": "#0072B2", "hashing": "#E69F00", "tree": "#009E73", "regex": "#CC79A7", "naive": "#666666"}
+# One colour per engine in every plot.
+COLOURS = {"compact": BLUE, "hashing": ORANGE, "tree": GREEN, "regex": PINK, "naive": GREY}
 MARKS = {"compact": "o", "hashing": "s", "tree": "^", "regex": "D", "naive": "x"}
 _STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "semcast", "font.size": 9, "axes.titlesize": 10}
 

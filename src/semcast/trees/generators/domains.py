@@ -124,10 +124,10 @@ class Domains:
     def place(self, rng: np.random.Generator) -> FloatArray:
         """Stubs around their transit node, transit nodes around their domain's middle: higher links are longer."""
         at = np.empty((self.num_transit + sum(map(len, self.stubs)), 2))
-        wide = 0.8 / math.sqrt(len(self.transit))
+        wide = 1.0 / math.sqrt(len(self.transit))
         for middle, nodes in zip(_disc(len(self.transit), 1.0, rng), self.transit, strict=True):
             at[nodes] = middle + _disc(len(nodes), wide, rng)
-            room = 0.62 * wide / math.sqrt(len(nodes))
+            room = 0.75 * wide / math.sqrt(len(nodes))
             for node in nodes:
                 hung = np.flatnonzero(self.hosts == node)
                 turns = (np.arange(len(hung)) + rng.random()) * math.tau / max(1, len(hung))

@@ -62,7 +62,8 @@ def _smallest(positions: FloatArray, reach: float, rng: np.random.Generator, lin
             first = np.argpartition(keys, links - 1)[:links]
             keys, ends = keys[first], ends[first]
             limit = keys.max()
-    return ends[:links], math.exp(keys[:links].max()) if links else 0.0
+    # A tiny beta needs an alpha beyond any float; it is only told.
+    return ends[:links], math.exp(min(700.0, keys[:links].max())) if links else 0.0
 
 
 def _below(positions: FloatArray, reach: float, rng: np.random.Generator, limit: float) -> IntArray:
