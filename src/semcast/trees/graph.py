@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -62,6 +63,21 @@ class Graph:
     @property
     def num_links(self) -> int:
         return len(self.ends)
+
+    @cached_property
+    def reverse(self) -> IntArray:
+        """Per arc the arc of the same link that leads back."""
+        pairs = np.argsort(self.links, kind="stable").astype(np.int32).reshape(-1, 2)
+        reverse = np.empty(len(self.links), np.int32)
+        reverse[pairs[:, 0]], reverse[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+        return reverse
+
+    @cached_property
+    def link_costs(self) -> FloatArray:
+        """Per link."""
+        costs = np.empty(self.num_links)
+        costs[self.links] = self.costs
+        return costs
 
     def weights(self, weight: Weight) -> FloatArray:
         """What the arcs weigh."""
