@@ -116,10 +116,10 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
             _known("channel", assigned, channels, f"profile {profile!r}")
             if gateways and not assigned:
                 raise PlanError(f"profile {profile!r} is assigned to no channel")
-            for name in assigned:
-                missing = set(gateways) - set(channels[name].gateways)
-                if missing and not self.filtered:
-                    raise PlanError(f"channel {name!r} does not reach gateway {min(missing)!r} of {profile!r}")
+            reached = {gateway for name in assigned for gateway in channels[name].gateways}
+            missing = set(gateways) - reached
+            if missing:
+                raise PlanError(f"no channel of profile {profile!r} reaches its gateway {min(missing)!r}")
 
 
 def _check_tree(channel: PlannedChannel) -> None:

@@ -1,0 +1,190 @@
+"""Making plans: one function per scheme, from subscriptions and statistics to channels and trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+
+from semcast.channels import SCHEMES as PAPER_SCHEMES
+from semcast.channels import Channel, Overlap, Selectivity, Settings, channelize
+from semcast.channels.expressions import any_of, text
+from semcast.channels.hierarchy import Covers
+from semcast.channels.spans import Gateways, places_of
+from semcast.model import SemcastError
+from semcast.planning.plan import Plan, PlannedChannel
+from semcast.planning.router import Router
+from semcast.planning.subscriptions import Subscriptions
+from semcast.trees import Routes, Topology, Tree, low_cost_tree
+from semcast.trees.estimate import JoinEstimate
+from semcast.trees.joins import Closest
+from semcast.trees.steiner import shortest_path_tree, takahashi_matsuyama
+
+SCHEMES = ("unicast", "spt", *PAPER_SCHEMES)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a plan is made from."""
+
+    topology: Topology
+    source: str
+    subscriptions: Subscriptions
+    selectivity: Selectivity
+    """Over the distinct profiles."""
+    seed: int = 0
+    closest: Closest = "destination"
+    settings: Settings | None = None
+    matrix: Overlap | None = None
+    """The overlap matrix, with all containment, where it is known already."""
+    covers: Covers | None = None
+    term: int = 1
+    epoch: int = 1
+
+
+def make_plan(scheme: str, request: Request, say: Callable[[str], None] = lambda _: None) -> Plan:
+    """A plan of one scheme; its cost is not counted yet. ``say`` hears what is being done."""
+    if scheme not in SCHEMES:
+        raise SemcastError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
+    builder = _Builder(request, say)
+    if scheme == "unicast":
+        return builder.unicast()
+    if scheme == "spt":
+        return builder.spt()
+    return builder.papers(scheme)
+
+
+class _Builder:
+    def __init__(self, request: Request, say: Callable[[str], None]) -> None:
+        self._request = request
+        self._say = say
+        self._topology = request.topology
+        self._subscriptions = request.subscriptions
+        self._nodes = [request.topology.node(gateway) for gateway in request.subscriptions.gateways]
+        self._source = request.topology.node(request.source)
+        self._rng = np.random.default_rng(request.seed)
+
+    def unicast(self) -> Plan:
+        """A channel per gateway, along a shortest path from the source."""
+        paths = self._topology.graph.paths(self._source)
+        channels: list[PlannedChannel] = []
+        for bit in self._wanted_bits():
+            nodes = paths.to(self._nodes[bit])
+            tree = Tree.of(self._source, {child: parent for parent, child in pairwise(nodes)})
+            held = self._request.subscriptions.gateway_sets
+            profiles = [number for number, gateways in enumerate(held) if gateways >> bit & 1]
+            channels.append(self._planned(len(channels), self._expression(profiles), profiles, 1 << bit, tree))
+        return self._plan("unicast", self._rated(channels), {})
+
+    def spt(self) -> Plan:
+        """One tree of shortest paths from the source, on which every broker filters by content."""
+        bits = self._wanted_bits()
+        found = shortest_path_tree(self._topology.graph, self._source, [self._nodes[bit] for bit in bits])
+        everyone = range(len(self._subscriptions.distinct))
+        gateways = sum(1 << bit for bit in bits)
+        channel = self._planned(0, None, everyone, gateways, Tree(found.root, found.pairs))
+        return self._plan("spt", self._rated([channel]), {})
+
+    def papers(self, scheme: str) -> Plan:
+        """Hierarchies, merged; a low-cost tree per channel (2005), or a central one (SemCast-O)."""
+        request = self._request
+        routes = Routes(self._topology.graph)
+        rendezvous = self._rng.integers(0, len(self._topology.brokers), len(self._subscriptions.distinct)).tolist()
+        estimate = JoinEstimate(routes, self._nodes, self._rng)
+
+        def span(gateways: Gateways, root: int) -> float:
+            return estimate.links(gateways, rendezvous[root])
+
+        self._say("channels")
+        made = channelize(
+            scheme,
+            request.selectivity,
+            self._subscriptions.gateway_sets,
+            span,
+            matrix=request.matrix,
+            covers=request.covers,
+            settings=request.settings,
+        )
+        self._say(f"trees of {len(made.channels):,} channels")
+        channels: list[PlannedChannel] = []
+        links = 0.0
+        for channel, profiles in zip(made.channels, made.profiles, strict=True):
+            tree = self._tree(scheme, routes, channel, rendezvous[channel.root])
+            links += channel.rate * len(tree)
+            planned = self._planned(len(channels), self._text(channel), profiles, channel.gateways, tree)
+            channels.append(_with_rate(planned, channel.rate))
+        expected = {"plan": made.estimate, "realised": links, "merges": float(made.merges)}
+        expected["error"] = made.estimate / links - 1 if links else 0.0
+        expected["stopped"] = float(made.stopped)
+        return self._plan(scheme, channels, expected)
+
+    def _tree(self, scheme: str, routes: Routes, channel: Channel, rendezvous: int) -> Tree:
+        nodes = [self._nodes[bit] for bit in places_of(channel.gateways)]
+        if scheme == "semcast-o":
+            found = takahashi_matsuyama(self._topology.graph, rendezvous, nodes)
+            return Tree(found.root, found.pairs)
+        order = self._rng.permutation(len(nodes)).tolist()
+        return low_cost_tree(routes, rendezvous, [nodes[place] for place in order], self._request.closest).tree()
+
+    def _planned(
+        self, number: int, expression: str | None, profiles: Sequence[int], gateways: Gateways, tree: Tree
+    ) -> PlannedChannel:
+        names = self._topology.ids
+        return PlannedChannel(
+            id=f"c{number}",
+            stream=None,
+            expression=expression,
+            profiles=tuple(profile for number in profiles for profile in self._subscriptions.members[number]),
+            gateways=tuple(self._subscriptions.gateways[bit] for bit in places_of(gateways)),
+            rendezvous=names([tree.root])[0],
+            tree=tuple((names([parent])[0], names([child])[0]) for parent, child in tree.links.tolist()),
+            rate=0.0,
+        )
+
+    def _plan(self, scheme: str, channels: Sequence[PlannedChannel], estimate: dict[str, float]) -> Plan:
+        assignment: dict[str, list[str]] = {profile: [] for profile in self._subscriptions.wanted_at}
+        for channel in channels:
+            for profile in channel.profiles:
+                assignment[profile].append(channel.id)
+        return Plan(
+            term=self._request.term,
+            epoch=self._request.epoch,
+            scheme=scheme,
+            gateways=self._subscriptions.gateways,
+            subscriptions=dict(self._subscriptions.wanted_at),
+            channels=tuple(channels),
+            assignment={profile: tuple(names) for profile, names in assignment.items()},
+            estimate=estimate,
+            same_as=dict(self._subscriptions.same_as),
+        )
+
+    def _rated(self, channels: Sequence[PlannedChannel]) -> list[PlannedChannel]:
+        """With the share of the sample that each carries, by weight."""
+        plan = self._plan("", channels, {})
+        carried = Router(plan, self._subscriptions.distinct).carried(self._request.selectivity.matches)
+        weights, total = self._request.selectivity.weights, self._request.selectivity.total or 1.0
+        rates = [weights[_set(row, len(weights))].sum() / total for row in carried]
+        return [_with_rate(channel, float(rate)) for channel, rate in zip(channels, rates, strict=True)]
+
+    def _wanted_bits(self) -> list[int]:
+        held = 0
+        for gateways in self._subscriptions.gateway_sets:
+            held |= gateways
+        return list(places_of(held))
+
+    def _expression(self, profiles: Sequence[int]) -> str:
+        return text(any_of(profiles), self._subscriptions.distinct.__getitem__)
+
+    def _text(self, channel: Channel) -> str:
+        return text(channel.expression, self._subscriptions.distinct.__getitem__)
+
+
+def _with_rate(channel: PlannedChannel, rate: float) -> PlannedChannel:
+    return msgspec.structs.replace(channel, rate=rate)
+
+
+def _set(row: np.ndarray[tuple[int], np.dtype[np.uint64]], count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.unpackbits(row.view(np.uint8), count=count, bitorder="little").astype(np.bool_)

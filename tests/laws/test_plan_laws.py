@@ -1,0 +1,112 @@
+"""The law above all: whatever the plan, each gateway with an interested client gets each message that is matched."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semcast.channels import Selectivity
+from semcast.channels import expressions as ex
+from semcast.planning import Plan, Subscriptions
+from semcast.planning.build import SCHEMES, Request, make_plan
+from semcast.planning.cost import cost_of
+from semcast.planning.router import Router
+from semcast.trees import Broker, Link, Topology
+from semcast.trees.steiner import QUICK
+from tests.laws.overlays import graphs, nodes_of
+from tests.laws.test_channel_laws import matches_of
+
+
+class World(NamedTuple):
+    topology: Topology
+    source: str
+    subscriptions: Subscriptions
+    sample: list[set[int]]
+    messages: list[set[int]]  # by distinct profiles; may contradict the sample
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    graph = draw(graphs(max_nodes=9))
+    names = [f"b{node}" for node in range(graph.num_nodes)]
+    gateways = draw(st.lists(st.sampled_from(names), min_size=1, max_size=5, unique=True))
+    brokers = [Broker(name, roles=("gateway",) if name in gateways else ()) for name in names]
+    topology = Topology.of(brokers, [Link(names[a], names[b]) for a, b in graph.ends.tolist()])
+    some = st.lists(st.sampled_from(gateways), min_size=1, max_size=2, unique=True)
+    wanted = {f"p {n}|": draw(some) for n in range(draw(st.integers(1, 7)))}
+    meaning = {profile: draw(st.integers(0, 4)) for profile in wanted}
+    subscriptions = Subscriptions.of(gateways, wanted, meaning)
+    matched = st.sets(st.integers(0, len(subscriptions.distinct) - 1))
+    sample, messages = draw(st.lists(matched, max_size=10)), draw(st.lists(matched, max_size=10))
+    return World(topology, names[draw(nodes_of(graph))], subscriptions, sample, messages)
+
+
+def _made(world: World, scheme: str, seed: int = 0) -> Plan:
+    selectivity = Selectivity.of(matches_of(world.sample), len(world.subscriptions.distinct))
+    return make_plan(scheme, Request(world.topology, world.source, world.subscriptions, selectivity, seed))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@settings(max_examples=60)
+@given(world=worlds())
+def test_every_gateway_gets_what_its_clients_match_whatever_was_sampled(scheme: str, world: World) -> None:
+    plan = Plan.from_json(_made(world, scheme).to_json())
+    batches = Router(plan, world.subscriptions.distinct).route(matches_of(world.messages))
+    over = [{b.channel for b in batches if m in b.rows.tolist()} for m in range(len(world.messages))]
+    channels = {channel.id: channel for channel in plan.channels}
+    for matched, used in zip(world.messages, over, strict=True):
+        for number in matched:
+            for profile in world.subscriptions.members[number]:
+                assigned = [channels[name] for name in plan.assignment[profile]]
+                carrying = [channel for channel in assigned if plan.channels.index(channel) in used]
+                reached = {gateway for channel in carrying for gateway in channel.gateways}
+                assert set(plan.subscriptions[profile]) <= reached
+    assert plan == _made(world, scheme), "the same seed gives the same plan"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@settings(max_examples=40)
+@given(world=worlds())
+def test_messages_are_routed_by_the_expressions_that_the_plan_prints(scheme: str, world: World) -> None:
+    plan = _made(world, scheme)
+    everyone = list(plan.subscriptions)  # as an outsider would match: every profile, not one per class
+    matched = [{everyone.index(p) for n in one for p in world.subscriptions.members[n]} for one in world.messages]
+    rows = {batch.channel: batch.rows.tolist() for batch in Router(plan).route(matches_of(matched))}
+    for number, channel in enumerate(plan.channels):
+        if channel.expression is not None:
+            expression = ex.parse(channel.expression, plan.numbers)
+            held = [m for m, profiles in enumerate(matched) if ex.holds(expression, profiles)]
+            assert rows.get(number, []) == held
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@settings(max_examples=40)
+@given(world=worlds())
+def test_costs_stand_in_their_order_and_nothing_is_missed(scheme: str, world: World) -> None:
+    plan = _made(world, scheme)
+    matches = matches_of(world.messages)
+    cost = cost_of(plan, world.topology, world.subscriptions, matches, world.source, effort=QUICK, oracle_messages=50)
+    assert cost.missed == 0
+    assert cost.messages == len(world.messages)
+    assert cost.oracle is None or cost.oracle_bound is not None
+    if world.messages:
+        assert cost.oracle_bound <= cost.oracle <= cost.spt + 1e-9 <= cost.unicast + 2e-9  # type: ignore[operator]
+        assert cost.unicast <= cost.unicast_clients + 1e-9
+        assert cost.oracle_bound <= cost.plan_with_leg + 1e-9  # type: ignore[operator]
+    if scheme == "unicast":
+        assert cost.plan_with_leg == pytest.approx(cost.unicast)
+    if scheme == "spt":
+        assert cost.plan_with_leg == pytest.approx(cost.spt)
+
+
+@settings(max_examples=30)
+@given(world=worlds())
+def test_on_the_sample_the_realised_estimate_is_the_counted_cost(world: World) -> None:
+    plan = _made(world, "semcast")
+    cost = cost_of(plan, world.topology, world.subscriptions, matches_of(world.sample), world.source, oracle_messages=0)
+    assert cost.plan == pytest.approx(plan.estimate["realised"])
+    assert np.isclose(cost.plan, sum(channel.rate * len(channel.tree) for channel in plan.channels))
