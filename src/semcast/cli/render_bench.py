@@ -15,6 +15,9 @@ def show(report: dict[str, Any]) -> None:
     if report["benchmark"] == "matching":
         show_matching(report)
         return
+    if report["benchmark"] == "xpath":
+        show_xpath(report)
+        return
     for line in report["note"]:
         render.stdout.print(f"- {line}", markup=False, soft_wrap=True)
     if not report["quick"]:
@@ -33,6 +36,29 @@ def show_matching(report: dict[str, Any]) -> None:
     _figures(report)
     if not report["quick"]:
         _targets(report["targets"])
+
+
+def show_xpath(report: dict[str, Any]) -> None:
+    """Documents per second of every contender, and ours at equal matches."""
+    for name, found in report["schemas"].items():
+        documents = found["documents"]
+        size = f"{documents['mean_bytes']:,} bytes, {documents['mean_elements']:g} elements on average"
+        _xpath_table(f"{name}: {size}; one thread, CPU time", found["races"], ("ratios",))
+        _xpath_table(f"{name}: growth at equal matches", found["growth"], ("over_the_first",))
+
+
+def _xpath_table(title: str, races: list[dict[str, Any]], more: tuple[str, ...]) -> None:
+    columns = ["documents per second", *(f"{race['profiles']:,} profiles" for race in races)]
+    rows = [["matches per document", *(_number(race["matches_per_document"]) for race in races)]]
+    rows += [
+        [contender, *(_number(1e6 / race["us_per_document"][contender]) for race in races)]
+        for contender in races[0]["us_per_document"]
+    ]
+    for key in more:
+        rows += [[f"{name}: times", *(_number(race[key][name]) for race in races)] for name in races[0][key]]
+    if "build_seconds" in races[0]:
+        rows.append(["CPU seconds to build", *(_number(race["build_seconds"]) for race in races)])
+    render.table(title, columns, rows, render.stdout)
 
 
 def _rows(found: dict[str, Any], clocks: tuple[str, ...]) -> list[list[str]]:
