@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from semcast.cli import render
-from semcast.cli.options import Json, SchemaText, read_schema
+from semcast.cli.options import Json, Namespaces, SchemaText, read_namespaces, read_schema
 from semcast.matching import language as by_name
 from semcast.model import ProfileError, SemcastError
 
@@ -17,6 +17,7 @@ def covers(
     b: Annotated[str, typer.Argument(metavar="B", help="The profile that may be covered.", show_default=False)],
     language: Annotated[str, typer.Option("--language", "-l", help="The profile language.")] = "relational",
     schema: SchemaText = None,
+    namespace: Namespaces = None,
     json: Json = False,
 ) -> None:
     """Print true if every message that matches B matches A, else false.
@@ -24,10 +25,11 @@ def covers(
     true is always right; false may also mean that it could not be shown.
     """
     chosen, declared = by_name(language), read_schema(schema)
+    namespaces = read_namespaces(namespace, chosen)
     parsed = []
     for name, text in (("A", a), ("B", b)):
         try:
-            parsed.append(chosen.parse(text, declared))
+            parsed.append(chosen.parse(text, declared, namespaces=namespaces))
         except ProfileError as error:
             raise SemcastError(f"in {name}: {error}") from error
     answer = chosen.covers(*parsed)

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from semcast.cli import render
-from semcast.cli.options import Json, SchemaText, read_schema
+from semcast.cli.options import Json, Namespaces, SchemaText, read_namespaces, read_schema
 from semcast.matching import Language
 from semcast.matching import language as by_name
+from semcast.matching.matchers import read
 from semcast.model import Schema, SemcastError
 
 _SHOWN = 20
@@ -26,11 +27,13 @@ def explain(
         Path | None, typer.Option(help="Other profiles: say which of them cover this one, and which it covers.")
     ] = None,
     schema: SchemaText = None,
+    namespace: Namespaces = None,
     json: Json = False,
 ) -> None:
     """Show how a profile is understood: its parts, canonical text, selectivity, and what covers it."""
     chosen, declared = by_name(language), read_schema(schema)
-    profile = chosen.parse(text, declared)
+    namespaces = read_namespaces(namespace, chosen)
+    profile = chosen.parse(text, declared, namespaces=namespaces)
     found: dict[str, Any] = {
         "language": chosen.name,
         "text": text,
@@ -41,7 +44,7 @@ def explain(
     if sample is not None:
         found["selectivity"] = _selectivity(chosen, profile, sample, declared)
     if profiles is not None:
-        found |= _relations(chosen, profile, profiles, declared)
+        found |= _relations(chosen, profile, profiles, declared, namespaces)
     if json:
         render.data(found)
     else:
@@ -54,14 +57,17 @@ def _selectivity(chosen: Language[Any], profile: Any, sample: Path, schema: Sche
     batch, bad = read_sample(sample, chosen, [profile], schema)
     if not batch.num_rows:
         raise SemcastError(f"{sample}: holds no messages")
-    matched = len(chosen.matcher([profile]).match(batch))
-    return {"messages": batch.num_rows, "matched": matched, "share": matched / batch.num_rows, "unreadable": bad}
+    found = read(chosen.matcher([profile]), batch)
+    matched, unreadable = len(found.matches), bad + len(found.unreadable)
+    return {"messages": batch.num_rows, "matched": matched, "share": matched / batch.num_rows, "unreadable": unreadable}
 
 
-def _relations(chosen: Language[Any], profile: Any, path: Path, schema: Schema | None) -> dict[str, list[str]]:
+def _relations(
+    chosen: Language[Any], profile: Any, path: Path, schema: Schema | None, namespaces: dict[str, str]
+) -> dict[str, list[str]]:
     from semcast.pipeline.records import read_profiles
 
-    others = read_profiles(path, chosen.name, schema).records
+    others = read_profiles(path, chosen.name, schema, namespaces).records
     return {
         "covered_by": [other.id for other in others if chosen.covers(other.profile, profile)],
         "covers": [other.id for other in others if chosen.covers(profile, other.profile)],
@@ -82,7 +88,7 @@ def _show(found: dict[str, Any]) -> None:
         seen = found["selectivity"]
         say(f"selectivity  {seen['share']:.4%} ({seen['matched']:,} of {seen['messages']:,} messages)")
         if seen["unreadable"]:
-            say(f"             {seen['unreadable']:,} lines of the sample could not be read")
+            say(f"             {seen['unreadable']:,} messages of the sample could not be read")
     for key, title in (("covered_by", "covered by"), ("covers", "covers")):
         if key in found:
             ids = found[key]

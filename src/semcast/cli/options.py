@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from semcast.matching import Language
 from semcast.model import Schema, SemcastError
 
 LanguageName = Annotated[
@@ -19,6 +20,15 @@ SchemaText = Annotated[
         "--schema",
         help="The stream's attributes, as 'symbol STRING, price DOUBLE', or a file that holds that. "
         "With it, unknown attributes and clashes of kinds are errors.",
+        show_default=False,
+    ),
+]
+Namespaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--namespace",
+        metavar="PREFIX=URI",
+        help="What a prefix in XPath profiles means, as n=urn:news; may be repeated.",
         show_default=False,
     ),
 ]
@@ -43,3 +53,17 @@ def read_schema(text: str | None) -> Schema | None:
     elif " " not in text.strip() and ":" not in text:
         raise SemcastError(f"{text}: no such file, and no schema either: write 'symbol STRING, price DOUBLE'")
     return Schema.from_ddl(text.strip())
+
+
+def read_namespaces(given: list[str] | None, chosen: Language[Any] | None = None) -> dict[str, str]:
+    """The prefix map that ``--namespace`` gives; refused for a language whose names have no prefixes."""
+    if given and chosen is not None and not chosen.has_namespaces:
+        raise SemcastError(f"--namespace: names in {chosen.name} profiles have no prefixes")
+    found: dict[str, str] = {}
+    for text in given or []:
+        prefix, equals, uri = text.partition("=")
+        if not equals or not prefix or not uri:
+            raise SemcastError(f"--namespace {text}: write PREFIX=URI, as n=urn:news")
+        if found.setdefault(prefix, uri) != uri:
+            raise SemcastError(f"--namespace: the prefix {prefix!r} is given two namespaces")
+    return found

@@ -29,8 +29,20 @@ class Language(Generic[P]):
     engines: tuple[str, ...]
     """Names of the engines, the default first."""
 
-    def parse(self, text: str, schema: Schema | Mapping[str, Kind | str] | None = None) -> P:
-        """Read a profile; raises ProfileError, and nothing else, for what is no profile."""
+    has_namespaces = False
+    """Do names have prefixes, which ``parse`` has to be told the meaning of?"""
+
+    def parse(
+        self,
+        text: str,
+        schema: Schema | Mapping[str, Kind | str] | None = None,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> P:
+        """Read a profile; raises ProfileError, and nothing else, for what is no profile.
+
+        A language looks at ``schema`` or at ``namespaces``, or at neither, and never at both.
+        """
         raise NotImplementedError
 
     def canonical(self, profile: P) -> str:
@@ -80,7 +92,13 @@ class Relational(Language[relational.Profile]):
     profile = relational.Profile
     engines = ("index", "brute")
 
-    def parse(self, text: str, schema: Schema | Mapping[str, Kind | str] | None = None) -> relational.Profile:
+    def parse(
+        self,
+        text: str,
+        schema: Schema | Mapping[str, Kind | str] | None = None,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> relational.Profile:
         return relational.parse(text, _schema(schema))
 
     def covers(self, a: relational.Profile, b: relational.Profile) -> bool:
@@ -112,7 +130,13 @@ class Topic(Language[topic.TopicProfile]):
     profile = topic.TopicProfile
     engines = ("compact", "hashing", "tree", "regex", "naive")
 
-    def parse(self, text: str, schema: Schema | Mapping[str, Kind | str] | None = None) -> topic.TopicProfile:
+    def parse(
+        self,
+        text: str,
+        schema: Schema | Mapping[str, Kind | str] | None = None,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> topic.TopicProfile:
         return topic.parse(text)
 
     def covers(self, a: topic.TopicProfile, b: topic.TopicProfile) -> bool:
@@ -136,6 +160,7 @@ class XPath(Language[xpath.XPathProfile]):
     name = "xpath"
     profile = xpath.XPathProfile
     engines = ("dfa", "lxml")
+    has_namespaces = True
 
     def parse(
         self,

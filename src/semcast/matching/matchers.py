@@ -7,11 +7,23 @@ that are changed in place (``topic``), since adding and removing one subscriptio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
 from semcast.matching.matches import Matches
+
+
+class Read(NamedTuple):
+    """The matches of a batch whose messages have to be read first, and what could not be.
+
+    ``unreadable``: by row, why. ``missing``: how many rows have nothing to read. Neither matches anything.
+    """
+
+    matches: Matches
+    unreadable: dict[int, str]
+    missing: int
+
 
 P_contra = TypeVar("P_contra", contravariant=True)
 
@@ -37,3 +49,16 @@ class Matcher(Protocol[P_contra]):
 
     def __len__(self) -> int:
         """The number of profiles."""
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """A matcher of documents, which can say what it could not read."""
+
+    def read(self, batch: pa.RecordBatch | pa.Table) -> Read:
+        """Match every row, and say which could not be read."""
+
+
+def read(matcher: Matcher[P_contra], batch: pa.RecordBatch | pa.Table) -> Read:
+    """``matcher.match(batch)`` with what could not be read; nothing where the language reads columns as they are."""
+    return matcher.read(batch) if isinstance(matcher, Reader) else Read(matcher.match(batch), {}, 0)

@@ -48,9 +48,14 @@ class Decoder:
                 )
         self.wanted = wanted
         self.unfit: Counter[str] = Counter()
+        self.too_long = 0
 
     def json_lines(self, lines: Sequence[bytes | None]) -> tuple[pa.RecordBatch, list[int]]:
-        """The columns of JSON objects, one a line, and which lines are none (all NULL there)."""
+        """The columns of JSON objects, one a line, and which lines are none (all NULL there).
+
+        None is a line that was too long to be read.
+        """
+        self.too_long += lines.count(None)
         decode = msgspec.json.Decoder().decode
         messages: list[dict[str, Any]] = []
         bad: list[int] = []

@@ -6,19 +6,25 @@ from pathlib import Path
 
 from semcast.model import SemcastError
 
-_FORMATS = {".parquet": "parquet", ".csv": "csv"}
-_COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".deflate")
+_FORMATS = {".parquet": "parquet", ".csv": "csv", ".xml": "xml"}
+_COMPRESSED = (".gz", ".bz2", ".zst", ".zstd")
 
 
 def data_files(path: Path) -> tuple[list[Path], str]:
-    """The files of a file or folder, in order of their names, and their one format.
+    """The files of a file, a folder or a pattern (``news/*.xml``), in order of their names, and their one format.
 
     Names that begin with a dot or an underscore are no data, as in Spark. Without a known ending it is
     JSON Lines.
     """
-    if not path.exists():
+    if path.exists():
+        files = sorted(file for file in path.rglob("*") if _is_data(file, path)) if path.is_dir() else [path]
+    elif set(str(path)) & set("*?["):
+        root = Path(path.anchor)
+        files = sorted(
+            file for file in root.glob(str(path.relative_to(root))) if file.is_file() and file.name[0] not in "._"
+        )
+    else:
         raise SemcastError(f"{path}: no such file or folder")
-    files = sorted(file for file in path.rglob("*") if _is_data(file, path)) if path.is_dir() else [path]
     if not files:
         raise SemcastError(f"{path}: holds no files")
     formats = {_format(file) for file in files}

@@ -11,21 +11,32 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
 from semcast.matching import parsed
+from semcast.matching.matchers import read
 from semcast.matching.matches import Matches
 from semcast.model import SemcastError
 
 
 def match(
-    df: DataFrame, profiles: Sequence[Any] | Mapping[str, Any], *, language: str | None = None, column: str = "profiles"
+    df: DataFrame,
+    profiles: Sequence[Any] | Mapping[str, Any],
+    *,
+    language: str | None = None,
+    column: str = "profiles",
+    unreadable: str | None = None,
 ) -> DataFrame:
     """Add to each row of ``df`` the profiles that match it, as an array in ``column``.
 
     ``profiles`` are parsed profiles or their texts; texts are relational unless ``language`` says
     otherwise. Given as a sequence, the array holds their positions; given as a mapping, it holds their
     keys. Works on streaming DataFrames too. The index is built here, once, and broadcast; workers only load it.
+
+    A message that cannot be read (XML that is not well-formed, too large, …) matches nothing and costs no other
+    row anything. ``unreadable`` names a column to say so: there stands why, and NULL where it was read.
     """
-    if column in df.columns:
-        raise SemcastError(f"the DataFrame already has a column {column!r}; name another with column=")
+    added = [(column, "column"), *([(unreadable, "unreadable")] if unreadable is not None else [])]
+    for name, argument in added:
+        if name in df.columns or (argument, name) == ("unreadable", column):
+            raise SemcastError(f"the DataFrame already has a column {name!r}; name another with {argument}=")
     chosen, given = parsed(list(profiles.values()) if isinstance(profiles, Mapping) else profiles, language)
     matcher = chosen.matcher(given)
     names = pa.array([str(key) for key in profiles], pa.string()) if isinstance(profiles, Mapping) else None
@@ -34,11 +45,18 @@ def match(
     def add_matches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         loaded = load()
         for batch in batches:
-            yield batch.append_column(column, as_lists(loaded.match(batch), names))
+            found = read(loaded, batch)
+            more = batch.append_column(column, as_lists(found.matches, names))
+            if unreadable is not None:
+                why = [found.unreadable.get(row) for row in range(batch.num_rows)]
+                more = more.append_column(unreadable, pa.array(why, pa.string()))
+            yield more
 
     element = IntegerType() if names is None else StringType()
-    schema = StructType([*df.schema.fields, StructField(column, ArrayType(element, False), False)])
-    return df.mapInArrow(add_matches, schema)
+    fields = [*df.schema.fields, StructField(column, ArrayType(element, False), False)]
+    if unreadable is not None:
+        fields.append(StructField(unreadable, StringType(), True))
+    return df.mapInArrow(add_matches, StructType(fields))
 
 
 def as_lists(matches: Matches, names: pa.StringArray | None) -> pa.ListArray:

@@ -1,18 +1,17 @@
 """Messages from files, each with its row number, matched on Spark.
 
-Spark reads a file in splits, in parallel, and tells no row numbers. So every split gets a partition
-of its own, a first pass counts the rows of each, and the second numbers them on. What a
-task found leaves it as text, with a last line that sums up the task; Spark's commit makes sure that
-each task's output counts once.
+A file is read in splits, in parallel. Every split gets a partition of its own, a first pass counts the rows
+of each, and the second numbers them on. Spark reads tables; tasks read lines and XML documents themselves,
+since Spark would take lines of any length into memory, and start a task for each document. What a task found
+leaves it as text, with a last line that sums up the task; Spark's commit makes sure that each task's output
+counts once.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,36 +26,20 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from semcast.matching import Language
+from semcast.matching.matchers import read
+from semcast.matching.xpath.documents import COLUMN
 from semcast.model import Kind, Schema, SemcastError
 from semcast.pipeline.decode import Decoder, Wanted, wanted_of
+from semcast.pipeline.documents import documents
 from semcast.pipeline.files import data_files
+from semcast.pipeline.lines import Piece, count_lines, lines, pieces
 from semcast.pipeline.match import shared
 from semcast.pipeline.records import ProfileRecord
+from semcast.pipeline.tally import Tally
 
 _SMALLEST_SPLIT, _LARGEST_SPLIT = 4 << 20, 128 << 20
-_BAD_SHOWN = 5
 _BAD_ROW = "_corrupt_record"  # where Spark puts a CSV row that has not as many cells as the header
 _MARK = "#"  # begins the line that sums up a task; results begin with a brace
-
-
-@dataclass
-class Tally:
-    """What a task, or all of them, saw."""
-
-    messages: int = 0
-    matched: int = 0
-    pairs: int = 0
-    bad: int = 0
-    first_bad: list[int] = field(default_factory=list)
-    unfit: dict[str, int] = field(default_factory=dict)
-
-    def add(self, other: Tally) -> None:
-        self.messages += other.messages
-        self.matched += other.matched
-        self.pairs += other.pairs
-        self.bad += other.bad
-        self.first_bad = sorted(self.first_bad + other.first_bad)[:_BAD_SHOWN]
-        self.unfit = dict(Counter(self.unfit) + Counter(other.unfit))
 
 
 class Split(NamedTuple):
@@ -68,19 +51,23 @@ class Split(NamedTuple):
 
 
 class Source:
-    """A file, or a folder of files, of messages: JSON Lines, CSV or Parquet by its ending."""
+    """Messages by their ending: JSON Lines, CSV or Parquet, or XML documents, one file each.
+
+    ``path`` is a file, a folder of files, or a pattern such as ``news/*.xml``.
+    """
 
     def __init__(self, spark: SparkSession, path: Path) -> None:
         self.path = path
         self.files, self.format = data_files(path)
         self.bytes = sum(file.stat().st_size for file in self.files)
-        self.spark = self._session(spark)
-
-    def _session(self, spark: SparkSession) -> SparkSession:
-        """A session of our own in which no two splits share a partition."""
-        own = spark.newSession()
         cores = spark.sparkContext.defaultParallelism
         size = min(_LARGEST_SPLIT, max(_SMALLEST_SPLIT, self.bytes // (3 * cores)))
+        self.pieces = pieces(self.files, size) if self.format == "json" else []
+        self.spark = self._session(spark, size)
+
+    def _session(self, spark: SparkSession, size: int) -> SparkSession:
+        """A session of our own in which no two splits share a partition."""
+        own = spark.newSession()
         for key in ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes"):
             own.conf.set(key, size)
         own.conf.set("spark.sql.files.minPartitionNum", 1)
@@ -93,13 +80,13 @@ class Source:
         """The attributes that no column can hold, each with the column that it may have meant."""
         if self.format == "json":
             return {}
-        columns = [name for name in self.frame().columns if name != _BAD_ROW]
+        columns = [COLUMN] if self.format == "xml" else [n for n in self.frame().columns if n != _BAD_ROW]
         known = Schema(dict.fromkeys(columns, Kind.STRING))
         roots = {name.split(".")[0] for name in columns} | set(columns)
         return {name: known.nearest(name) for name in wanted if name not in roots and name.split(".")[0] not in roots}
 
     def frame(self) -> DataFrame:
-        """The rows as read: JSON as binary lines, CSV as strings, Parquet as it is typed."""
+        """The rows as read: CSV as strings, Parquet as it is typed; of what tasks read, numbers of pieces or files."""
         paths = [str(file) for file in self.files]
         read = self.spark.read
         match self.format:
@@ -110,10 +97,17 @@ class Source:
                 return read.csv(paths, schema=schema, columnNameOfCorruptRecord=_BAD_ROW, **options)
             case "parquet":
                 return read.parquet(*paths)
-        return read.option("lineSep", "\n").text(paths).select(F.col("value").cast("binary").alias("line"))
+            case "xml":  # tasks open the files: Spark would make a task of each
+                return self.spark.range(0, len(paths), 1, self._xml_partitions())
+        return self.spark.range(0, len(self.pieces), 1, len(self.pieces))
 
     def splits(self) -> list[Split]:
         """Where each partition's rows stand, files in order of their names."""
+        if self.format == "xml":
+            count, parts = len(self.files), self._xml_partitions()
+            return [Split(at, at * count // parts, -1) for at in range(parts)]
+        if self.format == "json":
+            return self._counted()
         frame = self.frame()
         if len(self.files) == 1 and frame.rdd.getNumPartitions() <= 1:
             return [Split(0, 0, -1)]
@@ -126,6 +120,27 @@ class Source:
         if len({split.partition for split in splits}) != len(splits):
             raise SemcastError(f"{self.path}: Spark put two splits into one partition, so rows cannot be numbered")
         return splits
+
+    def _counted(self) -> list[Split]:
+        if len(self.pieces) == 1:
+            return [Split(0, 0, -1)]
+        pieces = self.pieces
+
+        def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                counts = pa.array([count_lines(pieces[at]) for at in batch.column(0).to_pylist()], pa.int64())
+                yield pa.RecordBatch.from_arrays([batch.column(0), counts], names=["piece", "rows"])
+
+        counted = self.frame().mapInArrow(count, "piece long, rows long").collect()
+        first, splits = 0, []
+        for piece, rows in sorted(map(tuple, counted)):
+            splits.append(Split(piece, first, rows))
+            first += rows
+        return splits
+
+    def _xml_partitions(self) -> int:
+        cores = self.spark.sparkContext.defaultParallelism
+        return min(len(self.files), max(3 * cores, self.bytes // _LARGEST_SPLIT))
 
 
 def match_messages(
@@ -146,7 +161,8 @@ def _match_messages(
     Decoder(wanted)  # complains now rather than in a task
     splits = source.splits()
     ids = [msgspec.json.encode(record.id).decode() for record in records]
-    job = _Job(source.format, wanted, ids, {split.partition: split.first for split in splits})
+    first_rows = {split.partition: split.first for split in splits}
+    job = _Job(source.format, wanted, ids, first_rows, source.pieces, [str(file.absolute()) for file in source.files])
     load = shared(source.spark, (chosen.matcher(profiles), job))
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -164,36 +180,52 @@ def _match_messages(
 class _Job:
     """What a task does; it is pickled, so it holds no Spark object."""
 
-    def __init__(self, format_: str, wanted: Wanted, ids: list[str], first_rows: dict[int, int]) -> None:
+    def __init__(
+        self,
+        format_: str,
+        wanted: Wanted,
+        ids: list[str],
+        first_rows: dict[int, int],
+        pieces: list[Piece],
+        paths: list[str],
+    ) -> None:
         self.format = format_
         self.wanted = wanted
         self.ids = ids
         self.first_rows = first_rows
+        self.pieces = pieces
+        self.paths = paths
 
     def run(self, matcher: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         row = self.first_rows.get(context.partitionId() if context else 0, 0)
         decoder, tally = Decoder(self.wanted), Tally()
-        for batch in batches:
-            messages, bad = self._decoded(decoder, batch)
-            matches = matcher.match(messages)
-            lines = self._lines(matches, row, set(bad), tally)
-            tally.messages += batch.num_rows
-            tally.bad += len(bad)
-            tally.first_bad += [row + at for at in bad[: _BAD_SHOWN - len(tally.first_bad)]]
-            row += batch.num_rows
-            if lines:
-                yield _text("\n".join(lines))
-        tally.unfit = dict(decoder.unfit)
+        for messages, bad in self._decoded(decoder, batches):
+            found = read(matcher, messages)
+            told = self._lines(found.matches, row, set(bad), tally)
+            tally.saw(row, messages.num_rows, bad, found)
+            row += messages.num_rows
+            if told:
+                yield _text("\n".join(told))
+        tally.unfit, tally.too_long = dict(decoder.unfit), decoder.too_long
         yield _text(_MARK + msgspec.json.encode(tally).decode())
 
-    def _decoded(self, decoder: Decoder, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
-        if self.format == "json":
-            return decoder.json_lines(batch.column(0).to_pylist())
-        if self.format == "parquet":
-            return batch, []
-        bad = np.flatnonzero(batch.column(_BAD_ROW).is_valid()).tolist()
-        return decoder.text_columns(batch), bad
+    def _decoded(
+        self, decoder: Decoder, batches: Iterable[pa.RecordBatch]
+    ) -> Iterator[tuple[pa.RecordBatch, list[int]]]:
+        """The messages, row by row as they came, and which of a batch are none."""
+        for batch in batches:
+            match self.format:
+                case "json":
+                    for at in batch.column(0).to_pylist():
+                        yield from map(decoder.json_lines, lines(self.pieces[at]))
+                case "parquet":
+                    yield batch, []
+                case "xml":
+                    yield from documents(self.paths, batch.column(0).to_pylist())
+                case _:
+                    bad = np.flatnonzero(batch.column(_BAD_ROW).is_valid()).tolist()
+                    yield decoder.text_columns(batch), bad
 
     def _lines(self, matches: Any, first: int, bad: set[int], tally: Tally) -> list[str]:
         """One line per row with matches; a bad row is all NULL, which some profiles may ask for."""
@@ -233,6 +265,7 @@ def _join(parts: Path, splits: Sequence[Split], out: Path) -> Tally:
 
 _DAMAGE = re.compile(
     r"is not a Parquet file|Could not read footer|EOFException|Unexpected end of|CRC|not in GZIP format"
+    r"|Truncated compressed stream|decompress failed|zlib inflate failed"
 )
 
 

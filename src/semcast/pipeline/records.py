@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,9 +34,12 @@ class ProfileFile(NamedTuple):
     others: dict[str, int]
 
 
-def read_profiles(path: Path, name: str | None = None, schema: Schema | None = None) -> ProfileFile:
+def read_profiles(
+    path: Path, name: str | None = None, schema: Schema | None = None, namespaces: Mapping[str, str] | None = None
+) -> ProfileFile:
     """Read and parse the profiles of language ``name`` (by default the only one in the file).
 
+    ``namespaces`` are those of all profiles; a record's own "namespaces" come first.
     All that is wrong is said in one error, with the place of each; nothing is skipped in silence.
     """
     rows = list(_rows(path))
@@ -53,12 +56,17 @@ def read_profiles(path: Path, name: str | None = None, schema: Schema | None = N
             raise SemcastError(f"{path}: holds profiles in {', '.join(sorted(found))}; choose one with --language")
         name = next(iter(found))
     chosen = language(name)
-    records = _parsed([row for row in rows if row[1].get("language", name) == name], chosen, schema, path)
+    own = [row for row in rows if row[1].get("language", name) == name]
+    records = _parsed(own, chosen, schema, namespaces or {}, path)
     return ProfileFile(chosen, records, {kind: count for kind, count in found.items() if kind != name})
 
 
 def _parsed(
-    rows: list[tuple[str, dict[str, Any]]], chosen: Language[Any], schema: Schema | None, path: Path
+    rows: list[tuple[str, dict[str, Any]]],
+    chosen: Language[Any],
+    schema: Schema | None,
+    namespaces: Mapping[str, str],
+    path: Path,
 ) -> list[ProfileRecord]:
     records: list[ProfileRecord] = []
     errors: list[str] = []
@@ -76,7 +84,8 @@ def _parsed(
             continue
         seen[id_] = where
         try:
-            records.append(ProfileRecord(id_, chosen.parse(text, schema), at))
+            meant = {**namespaces, **_prefixes(row.get("namespaces"))} if chosen.has_namespaces else None
+            records.append(ProfileRecord(id_, chosen.parse(text, schema, namespaces=meant), at))
         except ProfileError as error:
             errors.append(f"{where}: profile {id_!r}: {error}")
     if errors:
@@ -87,6 +96,16 @@ def _parsed(
     if not records:
         raise SemcastError(f"{path}: holds no {chosen.name} profiles")
     return records
+
+
+def _prefixes(value: Any) -> dict[str, str]:
+    """A record's prefix map: an object in JSON Lines, a map or a struct in Parquet, JSON in a CSV cell."""
+    try:
+        found = msgspec.json.decode(value) if isinstance(value, str) else value
+        pairs = dict(found or {})
+    except (msgspec.DecodeError, TypeError, ValueError):
+        raise ProfileError('"namespaces" is from prefixes to namespaces, as {"n": "urn:news"}') from None
+    return {prefix: uri for prefix, uri in pairs.items() if uri is not None}
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -108,7 +127,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from _json_rows(path)
 
 
-_TEXT = ("id", "stream", "language", "text", "gateway", "subscriber")
+_TEXT = ("id", "stream", "language", "text", "gateway", "subscriber", "namespaces")
 
 
 def _table_rows(path: Path, read: Any) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -15,6 +15,7 @@ import pyarrow.parquet
 from semcast.matching import Language
 from semcast.model import Schema, SemcastError
 from semcast.pipeline.decode import Decoder, wanted_of
+from semcast.pipeline.documents import documents
 from semcast.pipeline.files import data_files
 
 MAX_MESSAGES = 1_000_000
@@ -44,6 +45,9 @@ def read_sample(
 
 def _read(file: Path, format_: str, decoder: Decoder, rows: int) -> tuple[pa.Table, int]:
     match format_:
+        case "xml":
+            ((batch, bad),) = documents([str(file)], [0])
+            return pa.Table.from_batches([batch]), len(bad)
         case "parquet":
             return pyarrow.parquet.read_table(file).slice(0, rows), 0
         case "csv":

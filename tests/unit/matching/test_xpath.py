@@ -96,15 +96,16 @@ def test_payloads_may_be_text_or_bytes_of_any_arrow_type(engine: str, kind: pa.D
     values = texts if kind in TEXTS else [text and text.encode() for text in texts]
     table = pa.concat_tables([pa.table({"payload": pa.array(values, kind)})] * 2)
     assert matcher.match(table).pairs().tolist() == [[0, 0], [2, 0], [2, 1], [5, 0], [7, 0], [7, 1]]
-    assert matcher.unreadable == 4
+    assert (matcher.unreadable, matcher.missing) == (2, 2)
 
 
 def test_a_batch_without_payloads_matches_nothing(engine: str) -> None:
     matcher = language.matcher([language.parse("not(a)")], engine=engine)
     assert len(matcher.match(pa.table({"x": [1, 2]}))) == 0
-    assert len(matcher.match(pa.table({"payload": [1, 2]}))) == 0
+    assert len(matcher.match(pa.table({"payload": [1, None, 2]}))) == 0
+    assert len(matcher.match(pa.table({"payload": pa.nulls(3)}))) == 0
     assert matcher.match(pa.table({"payload": pa.array([], pa.string())})).rows == 0
-    assert matcher.unreadable == 4
+    assert (matcher.unreadable, matcher.missing) == (2, 6)
     with pytest.raises(semcast.SemcastError, match="2 columns"):
         matcher.match(pa.Table.from_arrays([pa.array(["<a/>"])] * 2, ["payload", "payload"]))
 
@@ -121,35 +122,54 @@ def _bomb() -> str:
 
 
 @pytest.mark.parametrize(
-    "payload",
+    ("payload", "why"),
     [
-        "",
-        "<a>",
-        "<a></b>",
-        "<p:a/>",
-        "<a/><a/>",
-        "<a x='1' x='2'/>",
-        "<a>\x01</a>",
-        "<a>&nothing;</a>",
-        "<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>",
-        "<!DOCTYPE a SYSTEM 'http://192.0.2.1/a.dtd'><a>&e;</a>",
-        "<!DOCTYPE a [<!ENTITY % e SYSTEM 'http://192.0.2.1/a.dtd'> %e;]><a/>",
-        _bomb(),
-        "<a>" * 100_000,
-        "<a>" * 100_000 + "</a>" * 100_000,
-        b"<a>\xff</a>",
-        b"\xff\xfe<\x00a",
-        b"<?xml version='1.0' encoding='nonsense'?><a/>",
-        b"\0" * 100,
+        ("", "not well-formed"),
+        ("<a>", "not well-formed"),
+        ("<a></b>", "not well-formed"),
+        ("<p:a/>", "not well-formed"),
+        ("<a/><a/>", "not well-formed"),
+        ("<a x='1' x='2'/>", "not well-formed"),
+        ("<a>\x01</a>", "not well-formed"),
+        ("<Entity></entity>", "not well-formed"),
+        ("<a>&nothing;</a>", "entities"),
+        ("<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>", "entities"),
+        ("<!DOCTYPE a [<!ELEMENT a ANY>]><a/>", "elements"),
+        ("<!DOCTYPE a [<!ENTITY e '&f;'><!ENTITY f '&e;'>]><a>&e;</a>", "entities"),
+        ("<!DOCTYPE a SYSTEM 'http://192.0.2.1/a.dtd'><a>&e;</a>", "entities"),
+        ("<!DOCTYPE a [<!ENTITY % e SYSTEM 'http://192.0.2.1/a.dtd'> %e;]><a/>", "entities"),
+        (_bomb(), "entities"),
+        ("<a>" * 100_000, "too deep"),
+        ("<a>" * 100_000 + "</a>" * 100_000, "too deep"),
+        ("<a>" + "x" * 11_000_000 + "</a>", "too large"),
+        ("<a x='" + "x" * 11_000_000 + "'/>", "too large"),
+        ("<a>" + "x" * xml.MAX_BYTES + "</a>", "too large"),
+        (b"<a>\xff</a>", "not well-formed"),
+        (b"\xff\xfe<\x00a", "not well-formed"),
+        (b"<?xml version='1.0' encoding='nonsense'?><a/>", "not well-formed"),
+        (b"\0" * 100, "not well-formed"),
     ],
     ids=lambda value: repr(value[:24]),
 )
-def test_a_hostile_message_is_counted_and_costs_no_other_its_matches(engine: str, payload: str | bytes) -> None:
+def test_a_hostile_message_is_told_and_costs_no_other_its_matches(engine: str, payload: str | bytes, why: str) -> None:
     matcher = language.matcher([language.parse("*"), language.parse("not(b)")], engine=engine)
+    assert isinstance(matcher, XPathMatcher)
     data = payload if isinstance(payload, bytes) else payload.encode()
-    batch = pa.table({"payload": pa.array([b"<a/>", data, b"<a/>"], pa.binary())})
-    assert matcher.match(batch).pairs().tolist() == [[0, 0], [0, 1], [2, 0], [2, 1]]
-    assert matcher.unreadable == 1
+    batch = pa.table({"payload": pa.array([b"<a/>", data, None, b"<a/>"], pa.binary())})
+    found = matcher.read(batch)
+    assert found.matches.pairs().tolist() == [[0, 0], [0, 1], [3, 0], [3, 1]]
+    assert list(found.unreadable) == [1]
+    assert why in found.unreadable[1]
+    assert (found.missing, matcher.unreadable, matcher.missing) == (1, 1, 1)
+
+
+def test_rows_that_cannot_be_read_are_numbered_across_slices_and_chunks() -> None:
+    matcher = language.matcher([language.parse("a")])
+    assert isinstance(matcher, XPathMatcher)
+    part = pa.table({"payload": ["<a/>"] * 70 + ["<"] + [None]})
+    found = matcher.read(pa.concat_tables([part, part]))
+    assert found.unreadable == {70: "not well-formed", 142: "not well-formed"}
+    assert (found.missing, len(found.matches)) == (2, 140)
 
 
 def test_an_external_entity_is_not_read(engine: str, tmp_path: Path) -> None:

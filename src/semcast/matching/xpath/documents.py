@@ -2,13 +2,15 @@
 
 A message comes from anywhere, so nothing in it is trusted: no entity is resolved, nothing is loaded, a
 document that declares elements or entities of its own is refused, and so is one that is too large or
-deeper than libxml2 goes (256 to 2,048 levels, by its version). What is refused is None, and costs no
-other message its matches.
+deeper than libxml2 goes (256 to 2,048 levels, by its version). What is refused is None, with the reason
+beside it, and costs no other message its matches.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -23,14 +25,32 @@ MAX_BYTES = 1 << 24
 _SLICE_ROWS = 64  # documents that are kept as trees at a time
 _SLICE_BYTES = 1 << 22
 
+
+class Refusal(StrEnum):
+    """Why a payload that is there cannot be read."""
+
+    MALFORMED = "not well-formed"
+    TOO_LARGE = "too large"
+    TOO_DEEP = "too deep"
+    DECLARES = "declares or needs entities or elements"
+    NO_TEXT = "neither text nor bytes"
+
+
+_COMPLAINTS = (
+    (re.compile("^Excessive depth"), Refusal.TOO_DEEP),
+    (re.compile("^Entity '|entity (amplification|reference loop)"), Refusal.DECLARES),
+    (re.compile("too long|too big|huge text node|limit exceeded"), Refusal.TOO_LARGE),
+)
+
 Array = Any  # pyarrow ships no types
 Tree = Any  # lxml's stubs know no XPath result that is a plain bool
 
 
 class Documents(NamedTuple):
-    """Consecutive messages: their trees, or None for what cannot be read."""
+    """Consecutive messages: their trees, or None for what is missing (NULL) or refused (why, by position)."""
 
     trees: list[Tree | None]
+    refused: dict[int, Refusal]
 
     @property
     def num_rows(self) -> int:
@@ -43,7 +63,7 @@ def documents_of(batch: pa.RecordBatch | pa.Table) -> Iterator[Documents]:
     if len(places) > 1:
         raise SemcastError(f"the batch has {len(places)} columns named {COLUMN!r}")
     if not places:
-        yield Documents([None] * batch.num_rows)
+        yield Documents([None] * batch.num_rows, {})
         return
     column = batch.column(places[0])
     for part in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
@@ -53,21 +73,26 @@ def documents_of(batch: pa.RecordBatch | pa.Table) -> Iterator[Documents]:
 def _slices(column: Array) -> Iterator[Documents]:
     column = _plain(column)
     if not _is_text(column.type) and not _is_binary(column.type):
-        yield Documents([None] * len(column))
+        there = [] if pa.types.is_null(column.type) else column.is_valid().to_pylist()
+        yield Documents([None] * len(column), {at: Refusal.NO_TEXT for at, valid in enumerate(there) if valid})
         return
     # A string column is UTF-8 by type, whatever the XML declaration inside says.
     parser = _parser("utf-8" if _is_text(column.type) else None)
     trees: list[Tree | None] = []
+    refused: dict[int, Refusal] = {}
     size = 0
     for scalar in column:
         value = scalar.value if isinstance(scalar, pa.DictionaryScalar) else scalar
         buffer = value.as_buffer() if value is not None and value.is_valid else None
-        trees.append(None if buffer is None else _tree(buffer, parser))
+        found = None if buffer is None else _tree(buffer, parser)
+        if isinstance(found, Refusal):
+            refused[len(trees)], found = found, None
+        trees.append(found)
         size += 0 if buffer is None else buffer.size
         if len(trees) >= _SLICE_ROWS or size >= _SLICE_BYTES:
-            yield Documents(trees)
-            trees, size = [], 0
-    yield Documents(trees)
+            yield Documents(trees, refused)
+            trees, refused, size = [], {}, 0
+    yield Documents(trees, refused)
 
 
 def _parser(encoding: str | None) -> etree.XMLParser:
@@ -86,17 +111,23 @@ def _parser(encoding: str | None) -> etree.XMLParser:
     )
 
 
-def _tree(buffer: Any, parser: etree.XMLParser) -> Tree | None:
+def _tree(buffer: Any, parser: etree.XMLParser) -> Tree | Refusal:
     if buffer.size > MAX_BYTES:
-        return None
+        return Refusal.TOO_LARGE
     try:
         tree = etree.fromstring(buffer.to_pybytes(), parser).getroottree()
-    except (etree.XMLSyntaxError, ValueError, LookupError):
-        return None
+    except (etree.XMLSyntaxError, ValueError, LookupError) as error:
+        return _why(error)
     dtd = tree.docinfo.internalDTD
     if dtd is not None and _declares(tree, dtd):
-        return None
+        return Refusal.DECLARES
     return tree
+
+
+def _why(error: Exception) -> Refusal:
+    """What libxml2 complains of, by its words: its limits share one code, or have another in each version."""
+    text = str(error)
+    return next((why for words, why in _COMPLAINTS if words.search(text)), Refusal.MALFORMED)
 
 
 def _declares(tree: Tree, dtd: Any) -> bool:

@@ -7,6 +7,7 @@ from threading import Lock
 
 import pyarrow as pa
 
+from semcast.matching.matchers import Read
 from semcast.matching.matches import Matches
 from semcast.matching.segments import SegmentedMatcher
 from semcast.matching.xpath.dfa import DfaEngine
@@ -21,20 +22,20 @@ ENGINES: dict[str, type[DocumentEngine]] = {"dfa": DfaEngine, "lxml": LxmlEngine
 class XPathMatcher:
     """Match documents against profiles that come and go; indices are never reused.
 
-    ``unreadable`` counts the messages so far that were NULL, not well-formed, too large, too deep or that
-    declared entities: they match nothing.
+    ``unreadable`` counts the messages so far whose payload was there and could not be read: not well-formed, too
+    large, too deep, or with entities of its own. ``missing`` counts those without a payload. Both match nothing.
     """
 
     def __init__(self, engine: str, profiles: Sequence[XPathProfile] = ()) -> None:
         self._segments = SegmentedMatcher[XPathProfile](ENGINES[engine], profiles)
         self._lock = Lock()
-        self.unreadable = 0
+        self.unreadable = self.missing = 0
 
     def __len__(self) -> int:
         return len(self._segments)
 
     def __getstate__(self) -> dict[str, object]:
-        return {"_segments": self._segments, "unreadable": self.unreadable}
+        return {"_segments": self._segments, "unreadable": self.unreadable, "missing": self.missing}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
@@ -54,12 +55,20 @@ class XPathMatcher:
 
     def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
         """Match the ``payload`` of every row; what cannot be read matches nothing and is counted."""
+        return self.read(batch).matches
+
+    def read(self, batch: pa.RecordBatch | pa.Table) -> Read:
+        """Match, and say which rows could not be read, and why."""
         match = self._segments.frozen()
         parts: list[Matches] = []
-        unreadable = 0
+        unreadable: dict[int, str] = {}
+        row = missing = 0
         for documents in documents_of(batch):
-            unreadable += documents.trees.count(None)
+            unreadable |= {row + at: str(why) for at, why in documents.refused.items()}
+            missing += documents.trees.count(None) - len(documents.refused)
             parts.append(match(documents))
+            row += len(documents.trees)
         with self._lock:
-            self.unreadable += unreadable
-        return Matches.stacked(parts) if parts else Matches.none(batch.num_rows)
+            self.unreadable += len(unreadable)
+            self.missing += missing
+        return Read(Matches.stacked(parts) if parts else Matches.none(batch.num_rows), unreadable, missing)

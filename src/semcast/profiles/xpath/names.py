@@ -8,6 +8,10 @@ from difflib import get_close_matches
 from semcast.model import ProfileError
 from semcast.profiles.xpath.lexer import Token, tokenize
 
+_GIVE = (
+    "give its namespace: parse(text, namespaces={{...}}), on the command line --namespace {}=..., "
+    'in a profiles file "namespaces"'
+)
 _XML = "http://www.w3.org/XML/1998/namespace"
 
 
@@ -28,7 +32,7 @@ class Names:
             return token.value
         if prefix not in self.prefixes:
             close = get_close_matches(prefix, self.prefixes, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "give its namespace: parse(text, namespaces={...})"
+            hint = f"did you mean {close[0]!r}?" if close else _GIVE.format(prefix)
             raise ProfileError(
                 f"the prefix {prefix!r} has no namespace", self.text, token.start, length=len(prefix), hint=hint
             )
