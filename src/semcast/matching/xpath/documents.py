@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from lxml import etree
@@ -81,18 +82,35 @@ def _slices(column: Array) -> Iterator[Documents]:
     trees: list[Tree | None] = []
     refused: dict[int, Refusal] = {}
     size = 0
-    for scalar in column:
-        value = scalar.value if isinstance(scalar, pa.DictionaryScalar) else scalar
-        buffer = value.as_buffer() if value is not None and value.is_valid else None
-        found = None if buffer is None else _tree(buffer, parser)
+    for at, length in enumerate(_lengths(column)):
+        found: Tree | Refusal | None = None
+        if length is not None:
+            found = Refusal.TOO_LARGE if length > MAX_BYTES else _tree(_buffer(column[at]), parser)
+            size += min(length, MAX_BYTES)
         if isinstance(found, Refusal):
             refused[len(trees)], found = found, None
         trees.append(found)
-        size += 0 if buffer is None else buffer.size
         if len(trees) >= _SLICE_ROWS or size >= _SLICE_BYTES:
             yield Documents(trees, refused)
             trees, refused, size = [], {}, 0
     yield Documents(trees, refused)
+
+
+def _lengths(column: Array) -> list[int | None]:
+    """The bytes of each payload, None for NULL; asked first, since a scalar of Arrow copies its value."""
+    if pa.types.is_dictionary(column.type):
+        return list(pa.array(_lengths(column.dictionary), pa.int64()).take(column.indices).to_pylist())
+    if not pa.types.is_string_view(column.type) and not pa.types.is_binary_view(column.type):
+        return list(pc.binary_length(column).to_pylist())
+    if not len(column):
+        return []
+    # Arrow has no function for views: four integers each, of which the first is the length.
+    views = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)[column.offset :, 0].tolist()
+    return [length if valid else None for length, valid in zip(views, column.is_valid().to_pylist(), strict=False)]
+
+
+def _buffer(scalar: Any) -> Any:
+    return (scalar.value if isinstance(scalar, pa.DictionaryScalar) else scalar).as_buffer()
 
 
 def _parser(encoding: str | None) -> etree.XMLParser:
@@ -112,8 +130,6 @@ def _parser(encoding: str | None) -> etree.XMLParser:
 
 
 def _tree(buffer: Any, parser: etree.XMLParser) -> Tree | Refusal:
-    if buffer.size > MAX_BYTES:
-        return Refusal.TOO_LARGE
     try:
         tree = etree.fromstring(buffer.to_pybytes(), parser).getroottree()
     except (etree.XMLSyntaxError, ValueError, LookupError) as error:
