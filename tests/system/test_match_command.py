@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -74,3 +75,46 @@ def test_ctrl_c_ends_it_without_a_traceback_or_a_half_written_result(tmp_path: P
     assert "Traceback" not in rest
     assert "error: interrupted" in rest
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.jsonl", "p.jsonl"]
+
+
+def test_hostile_xml_is_counted_and_costs_no_other_line_its_matches(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    entities = "".join(f"<!ENTITY e{i} '{f'&e{i - 1};' * 10}'>" for i in range(1, 10))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/x.dtd"
+        payloads = [
+            "<n:a xmlns:n='urn:n'>one</n:a>",
+            f"<!DOCTYPE a [<!ENTITY e0 'ten bytes.'>{entities}]><a>&e9;</a>",
+            f"<!DOCTYPE a [<!ENTITY e SYSTEM '{secret.as_uri()}'>]><a>&e;</a>",
+            f"<!DOCTYPE a [<!ENTITY e SYSTEM '{url}'>]><a>&e;</a>",
+            f"<!DOCTYPE a [<!ENTITY % e SYSTEM '{url}'> %e;]><a/>",
+            "<a>" * 100_000 + "</a>" * 100_000,
+            "<a>secret</a>",
+            None,
+        ]
+        lines = [json.dumps({"payload": payload}) for payload in payloads]
+        broken = '{"payload": "<a>\udcff</a>"}'  # not UTF-8
+        (tmp_path / "m.jsonl").write_text("\n".join([*lines, broken, lines[0]]), "utf-8", "surrogateescape")
+        texts = {"n": "/n:a", "secret": "contains(/a, 'secret')"}
+        profiles = write(
+            tmp_path / "p.jsonl", *({"id": i, "language": "xpath", "text": text} for i, text in texts.items())
+        )
+        command = [SEMCAST, "match", "--language", "xpath", "--namespace", "n=urn:n", "--profiles", profiles]
+        words = ["--messages", str(tmp_path / "m.jsonl"), "--out", str(tmp_path / "out.jsonl"), "--json"]
+        done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=240)
+        listener.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert found == [
+        {"message": 0, "profiles": ["n"]},
+        {"message": 6, "profiles": ["secret"]},
+        {"message": 9, "profiles": ["n"]},
+    ]
+    told = json.loads(done.stdout)
+    assert (told["messages"], told["unreadable"], told["missing"], told["bad"]) == (10, 5, 1, 1)
+    assert told["first_unreadable"] == [1, 2, 3, 4, 5]
+    assert "5 payloads could not be read and match nothing" in done.stderr
+    assert "5 unreadable, 1 without payload" in done.stderr.splitlines()[-1]

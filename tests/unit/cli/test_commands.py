@@ -115,3 +115,38 @@ def test_version(run: Run) -> None:
     import semcast
 
     assert run("--version")[:2] == (0, f"{semcast.__version__}\n")
+
+
+def test_prefixes_are_given_with_namespace(run: Run, tmp_path: Path) -> None:
+    words = ["-l", "xpath", "--namespace", "n=urn:x", "--namespace", "m=urn:x=y"]
+    assert run("covers", "//n:a", "/m:b/n:a", *words)[:2] == (0, "true\n")
+    (tmp_path / "p.jsonl").write_text('{"id": "p", "language": "xpath", "text": "n:a"}\n')
+    code, out, _ = run("explain", "n:a/@m:b", *words, "--profiles", str(tmp_path / "p.jsonl"))
+    assert code == 0
+    assert "canonical    /Q{urn:x}a/@Q{urn:x=y}b" in out
+    assert "covered by   p" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["covers", "n:a", "b", "-l", "xpath"], "give its namespace: parse"),
+        (["covers", "n:a", "b", "-l", "xpath"], "--namespace n=..."),
+        (["covers", "nn:a", "b", "-l", "xpath", "--namespace", "n=urn:x"], "did you mean 'n'?"),
+        (["covers", "a", "b", "-l", "xpath", "--namespace", "n"], "write PREFIX=URI"),
+        (["covers", "a", "b", "-l", "xpath", "--namespace", "n=u", "--namespace", "n=v"], "two namespaces"),
+        (["covers", "x > 1", "x > 2", "--namespace", "n=u"], "names in relational profiles have no prefixes"),
+    ],
+)
+def test_prefixes_that_cannot_be_used_are_told(run: Run, words: list[str], text: str) -> None:
+    code, _, err = run(*words)
+    assert code == 1
+    assert text in err
+
+
+def test_explain_counts_documents_that_cannot_be_read(run: Run, tmp_path: Path) -> None:
+    for name, text in {"a": "<a/>", "b": "<b/>", "c": "<broken"}.items():
+        (tmp_path / f"{name}.xml").write_text(text)
+    for sample in (tmp_path, tmp_path / "*.xml"):
+        found = json.loads(run("explain", "/a", "-l", "xpath", "--sample", str(sample), "--json")[1])
+        assert found["selectivity"] == {"messages": 3, "matched": 1, "share": 1 / 3, "unreadable": 1}

@@ -97,6 +97,7 @@ def test_payloads_may_be_text_or_bytes_of_any_arrow_type(engine: str, kind: pa.D
     table = pa.concat_tables([pa.table({"payload": pa.array(values, kind)})] * 2)
     assert matcher.match(table).pairs().tolist() == [[0, 0], [2, 0], [2, 1], [5, 0], [7, 0], [7, 1]]
     assert (matcher.unreadable, matcher.missing) == (2, 2)
+    assert matcher.match(table.slice(1, 3)).pairs().tolist() == [[1, 0], [1, 1]]
 
 
 def test_a_batch_without_payloads_matches_nothing(engine: str) -> None:

@@ -84,3 +84,61 @@ def test_a_schema_turns_unknown_attributes_into_errors(tmp_path: Path) -> None:
     path = write(tmp_path / "p.jsonl", record(text="prise > 1"))
     with pytest.raises(SemcastError, match="did you mean 'price'"):
         read_profiles(path, schema=Schema({"price": "double"}))
+
+
+def xpath(id_: str, text: str, **more: object) -> dict[str, object]:
+    return {"id": id_, "language": "xpath", "text": text, **more}
+
+
+def test_a_record_says_what_its_prefixes_mean(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "p.jsonl",
+        xpath("own", "n:a", namespaces={"n": "urn:own"}),
+        xpath("common", "n:a"),
+        xpath("both", "n:a/m:b", namespaces={"m": "urn:m"}),
+        xpath("none", "a", namespaces=None),
+    )
+    found = read_profiles(path, namespaces={"n": "urn:common"}).records
+    assert [str(r.profile) for r in found] == [
+        "/Q{urn:own}a",
+        "/Q{urn:common}a",
+        "/Q{urn:common}a/Q{urn:m}b",
+        "/a",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, ["'n' has no namespace", "--namespace n=", '"namespaces"']),
+        ({"namespaces": ["n"]}, ['"namespaces" is from prefixes to namespaces']),
+        ({"namespaces": "{"}, ['"namespaces" is from prefixes to namespaces']),
+        ({"namespaces": {"n": 5}}, ["from text to text"]),
+        ({"namespaces": {"": "urn:x"}}, ["cannot be a prefix"]),
+    ],
+)
+def test_a_prefix_without_meaning_is_told_with_its_place(tmp_path: Path, given: object, words: list[str]) -> None:
+    assert isinstance(given, dict)
+    path = write(tmp_path / "p.jsonl", xpath("p", "n:a", **given))
+    with pytest.raises(SemcastError) as caught:
+        read_profiles(path)
+    for word in ["p.jsonl:1: profile 'p'", *words]:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["map", "struct", "csv"])
+def test_namespaces_may_come_in_tables(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ("p.csv" if kind == "csv" else "p.parquet")
+    if kind == "csv":
+        path.write_text('id,language,text,namespaces\nx,xpath,n:a,"{""n"": ""urn:n""}"\ny,xpath,a,\n')
+    else:
+        value = [("n", "urn:n")] if kind == "map" else {"n": "urn:n", "m": None}
+        type_ = pa.map_(pa.string(), pa.string()) if kind == "map" else pa.struct({"n": pa.string(), "m": pa.string()})
+        columns = {"id": ["x", "y"], "language": ["xpath"] * 2, "text": ["n:a", "a"]}
+        pyarrow.parquet.write_table(pa.table({**columns, "namespaces": pa.array([value, None], type_)}), path)
+    assert [str(r.profile) for r in read_profiles(path).records] == ["/Q{urn:n}a", "/a"]
+
+
+def test_namespaces_mean_nothing_to_other_languages(tmp_path: Path) -> None:
+    path = write(tmp_path / "p.jsonl", record(namespaces={"n": "urn:n"}))
+    assert len(read_profiles(path, namespaces={"m": "urn:m"}).records) == 1
