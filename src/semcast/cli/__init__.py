@@ -27,14 +27,16 @@ app = typer.Typer(
 
 def _register() -> None:
     from semcast.cli.bench import bench
+    from semcast.cli.cost import cost
     from semcast.cli.covers import covers
     from semcast.cli.demo import demo
     from semcast.cli.explain import explain
     from semcast.cli.figures import figures
     from semcast.cli.match import match
+    from semcast.cli.plan import plan
     from semcast.cli.topology import topology
 
-    for command in (demo, match, covers, explain, topology, figures, bench):
+    for command in (demo, match, covers, explain, topology, plan, cost, figures, bench):
         app.command()(command)
 
 

@@ -78,7 +78,7 @@ def match(
         if out is None:
             with target.open() as lines:
                 shutil.copyfileobj(lines, sys.stdout)
-    _complain(tally)
+    complain(tally)
     if json:
         render.data(
             {**dataclasses.asdict(tally), "profiles": len(found.records), "seconds": round(seconds, 3), "out": str(out)}
@@ -89,7 +89,7 @@ def match(
     )
 
 
-def _complain(tally: Tally) -> None:
+def complain(tally: Tally) -> None:
     """Say what could not be used, and where the first of it stands."""
     from semcast.pipeline.lines import MAX_LINE
 

@@ -87,3 +87,10 @@ class Matches:
         keep = alive[self.indices]
         kept_before = np.concatenate(([0], np.cumsum(keep)))
         return Matches(kept_before[self.indptr], self.indices[keep])
+
+    def without(self, rows: Sequence[int]) -> Matches:
+        """The same, with nothing matched in some rows."""
+        counts = self.counts()
+        keep = np.ones(self.rows, np.bool_)
+        keep[list(rows)] = False
+        return Matches(np.concatenate(([0], np.cumsum(counts * keep))), self.indices[np.repeat(keep, counts)])

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from py4j.protocol import Py4JJavaError
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
@@ -27,6 +28,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from semcast.matching import Language
 from semcast.matching.matchers import read
+from semcast.matching.matches import Matches
 from semcast.matching.xpath.documents import COLUMN
 from semcast.model import Kind, Schema, SemcastError
 from semcast.pipeline.decode import Decoder, Wanted, wanted_of
@@ -153,21 +155,31 @@ def match_messages(
         raise SemcastError(f"{source.path}: {_reason(error)}") from error
 
 
+def collect_matches(
+    source: Source, chosen: Language[Any], profiles: Sequence[Any], schema: Schema | None
+) -> tuple[Matches, Tally]:
+    """Match all messages on Spark and bring the matches here, a row per message in order; bad rows match nothing."""
+    try:
+        return _collect_matches(source, chosen, profiles, schema)
+    except (PySparkException, Py4JJavaError) as error:
+        raise SemcastError(f"{source.path}: {_reason(error)}") from error
+
+
 def _match_messages(
     source: Source, chosen: Language[Any], records: Sequence[ProfileRecord], schema: Schema | None, out: Path
 ) -> Tally:
-    profiles = [record.profile for record in records]
-    wanted = wanted_of(chosen, profiles, schema)
-    Decoder(wanted)  # complains now rather than in a task
     splits = source.splits()
     ids = [msgspec.json.encode(record.id).decode() for record in records]
-    first_rows = {split.partition: split.first for split in splits}
-    job = _Job(source.format, wanted, ids, first_rows, source.pieces, [str(file.absolute()) for file in source.files])
-    load = shared(source.spark, (chosen.matcher(profiles), job))
+    load = _prepared(source, chosen, [record.profile for record in records], schema, splits)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        matcher, loaded = load()
-        yield from loaded.run(matcher, batches)
+        matcher, job = load()
+        tally = Tally()
+        for first, matches in job.run(matcher, batches, tally):
+            told = _lines(matches, first, ids)
+            if told:
+                yield _text("\n".join(told))
+        yield _text(_MARK + msgspec.json.encode(tally).decode())
 
     parts = out.with_name(f".{out.name}.parts")
     try:
@@ -177,6 +189,50 @@ def _match_messages(
         shutil.rmtree(parts, ignore_errors=True)
 
 
+def _collect_matches(
+    source: Source, chosen: Language[Any], profiles: Sequence[Any], schema: Schema | None
+) -> tuple[Matches, Tally]:
+    load = _prepared(source, chosen, profiles, schema, source.splits())
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        matcher, job = load()
+        tally = Tally()
+        for first, matches in job.run(matcher, batches, tally):
+            yield _rows(first, matches.counts(), matches.indices, None)
+        yield _rows(-1, np.empty(0), np.empty(0), msgspec.json.encode(tally).decode())
+
+    columns = "first long, counts array<int>, profiles array<int>, tally string"
+    rows = source.frame().mapInArrow(run, columns).toArrow()
+    total = Tally()
+    for text in rows.column("tally").drop_null().to_pylist():
+        total.add(msgspec.json.decode(text, type=Tally))
+    rows = rows.filter(rows.column("tally").is_null()).sort_by("first")
+    counts, indices = (_flat(rows.column(name)) for name in ("counts", "profiles"))
+    return Matches(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))), indices), total
+
+
+def _rows(first: int, counts: Any, indices: Any, tally: str | None) -> pa.RecordBatch:
+    lists = [pa.array([part.astype(np.int32)], pa.list_(pa.int32())) for part in (counts, indices)]
+    columns = [pa.array([first], pa.int64()), *lists, pa.array([tally], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, names=["first", "counts", "profiles", "tally"])
+
+
+def _flat(column: Any) -> NDArray[np.int32]:
+    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate([np.empty(0, np.int32), *parts]).astype(np.int32, copy=False)
+
+
+def _prepared(
+    source: Source, chosen: Language[Any], profiles: Sequence[Any], schema: Schema | None, splits: Sequence[Split]
+) -> Callable[[], tuple[Any, _Job]]:
+    """What gives a task the matcher and the job; what cannot work is complained of now rather than in a task."""
+    wanted = wanted_of(chosen, profiles, schema)
+    Decoder(wanted)
+    first_rows = {split.partition: split.first for split in splits}
+    job = _Job(source.format, wanted, first_rows, source.pieces, [str(file.absolute()) for file in source.files])
+    return shared(source.spark, (chosen.matcher(profiles), job))
+
+
 class _Job:
     """What a task does; it is pickled, so it holds no Spark object."""
 
@@ -184,31 +240,32 @@ class _Job:
         self,
         format_: str,
         wanted: Wanted,
-        ids: list[str],
         first_rows: dict[int, int],
         pieces: list[Piece],
         paths: list[str],
     ) -> None:
         self.format = format_
         self.wanted = wanted
-        self.ids = ids
         self.first_rows = first_rows
         self.pieces = pieces
         self.paths = paths
 
-    def run(self, matcher: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(self, matcher: Any, batches: Iterable[pa.RecordBatch], tally: Tally) -> Iterator[tuple[int, Matches]]:
+        """The matches of consecutive messages, with the row of the first; ``tally`` is complete after the last."""
         context = TaskContext.get()
         row = self.first_rows.get(context.partitionId() if context else 0, 0)
-        decoder, tally = Decoder(self.wanted), Tally()
+        decoder = Decoder(self.wanted)
         for messages, bad in self._decoded(decoder, batches):
             found = read(matcher, messages)
-            told = self._lines(found.matches, row, set(bad), tally)
+            matches = found.matches
+            if bad:  # a bad row is all NULL, which some profiles may ask for
+                matches = matches.without(bad)
+            tally.pairs += len(matches)
+            tally.matched += int(np.count_nonzero(matches.counts()))
             tally.saw(row, messages.num_rows, bad, found)
+            yield row, matches
             row += messages.num_rows
-            if told:
-                yield _text("\n".join(told))
         tally.unfit, tally.too_long = dict(decoder.unfit), decoder.too_long
-        yield _text(_MARK + msgspec.json.encode(tally).decode())
 
     def _decoded(
         self, decoder: Decoder, batches: Iterable[pa.RecordBatch]
@@ -227,18 +284,17 @@ class _Job:
                     bad = np.flatnonzero(batch.column(_BAD_ROW).is_valid()).tolist()
                     yield decoder.text_columns(batch), bad
 
-    def _lines(self, matches: Any, first: int, bad: set[int], tally: Tally) -> list[str]:
-        """One line per row with matches; a bad row is all NULL, which some profiles may ask for."""
-        ids, indptr, indices = self.ids, matches.indptr.tolist(), matches.indices.tolist()
-        lines = []
-        for at in range(len(indptr) - 1):
-            begin, end = indptr[at], indptr[at + 1]
-            if begin != end and at not in bad:
-                found = ", ".join([ids[i] for i in indices[begin:end]])
-                lines.append(f'{{"message": {first + at}, "profiles": [{found}]}}')
-                tally.pairs += end - begin
-        tally.matched += len(lines)
-        return lines
+
+def _lines(matches: Matches, first: int, ids: Sequence[str]) -> list[str]:
+    """One line per row with matches."""
+    indptr, indices = matches.indptr.tolist(), matches.indices.tolist()
+    lines = []
+    for at in range(len(indptr) - 1):
+        begin, end = indptr[at], indptr[at + 1]
+        if begin != end:
+            found = ", ".join([ids[i] for i in indices[begin:end]])
+            lines.append(f'{{"message": {first + at}, "profiles": [{found}]}}')
+    return lines
 
 
 def _text(value: str) -> pa.RecordBatch:

@@ -24,6 +24,8 @@ class ProfileRecord(NamedTuple):
     id: str
     profile: Any
     line: int
+    gateways: tuple[str, ...] = ()
+    """Where its clients are; a profile that is only matched needs none."""
 
 
 class ProfileFile(NamedTuple):
@@ -85,7 +87,8 @@ def _parsed(
         seen[id_] = where
         try:
             meant = {**namespaces, **_prefixes(row.get("namespaces"))} if chosen.has_namespaces else None
-            records.append(ProfileRecord(id_, chosen.parse(text, schema, namespaces=meant), at))
+            profile = chosen.parse(text, schema, namespaces=meant)
+            records.append(ProfileRecord(id_, profile, at, _gateways(row.get("gateway"))))
         except ProfileError as error:
             errors.append(f"{where}: profile {id_!r}: {error}")
     if errors:
@@ -96,6 +99,19 @@ def _parsed(
     if not records:
         raise SemcastError(f"{path}: holds no {chosen.name} profiles")
     return records
+
+
+def _gateways(value: Any) -> tuple[str, ...]:
+    """A record's gateway or gateways: a string or a list of them; in a CSV cell several are a JSON list."""
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            value = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            raise ProfileError(f'"gateway" is {value!r}, which is no list of brokers') from None
+    names = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ProfileError('"gateway" must be the id of a broker, or a list of ids')
+    return tuple(dict.fromkeys(names))
 
 
 def _prefixes(value: Any) -> dict[str, str]:

@@ -1,0 +1,90 @@
+"""`semcast cost`: what a plan costs on a set of messages, counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from semcast.cli import render
+from semcast.cli.options import Json, LanguageName, Master, Namespaces, SchemaText
+from semcast.cli.plan import show_cost
+from semcast.cli.workload import (
+    MessagesFile,
+    Profiles,
+    ProfilesFile,
+    SourceBroker,
+    TopologyFile,
+    matched,
+    read_parsed,
+    read_topology,
+)
+from semcast.model import SemcastError
+
+
+def cost(
+    plan: Annotated[Path, typer.Option(help="The plan, as semcast plan writes it.", show_default=False)],
+    profiles: ProfilesFile,
+    messages: MessagesFile,
+    topology: TopologyFile,
+    source: SourceBroker,
+    oracle: Annotated[int, typer.Option(help="Messages to find a tree of their own for, as a yardstick.")] = 100,
+    seed: Annotated[int, typer.Option(help="Which messages the oracle looks at.")] = 0,
+    language: LanguageName = None,
+    schema: SchemaText = None,
+    namespace: Namespaces = None,
+    master: Master = None,
+    json: Json = False,
+) -> None:
+    """Count the link transmissions of a plan, message by message, beside what others would need.
+
+    Means per message, every transmission counts 1. With the legs means: with the way from the source to the rendezvous
+    points of a message's channels, one copy per rendezvous point.
+    """
+    import numpy as np
+
+    from semcast.planning import Plan, PlanError, Subscriptions
+    from semcast.planning.cost import cost_of
+
+    overlay = read_topology(topology)
+    overlay.node(source)
+    try:
+        made = Plan.from_json(plan.read_bytes())
+    except OSError as error:
+        raise SemcastError(f"{plan}: cannot be read ({error.strerror})") from error
+    except PlanError as error:
+        raise SemcastError(f"{plan}: {error}") from error
+    for channel in made.channels:
+        made.tree(channel, overlay)  # complains before Spark starts
+    file = read_parsed(profiles, language, schema, namespace)
+    known = {record.id for record in file.records}
+    for profile in made.subscriptions:
+        if profile not in known:
+            raise SemcastError(f"{plan} serves profile {profile!r}, which is not in {profiles}")
+    unserved = known - made.subscriptions.keys()
+    if unserved:
+        render.say(f"{len(unserved):,} profiles of {profiles} are not in the plan and are left out")
+    meaning = {profile: made.same_as.get(profile, profile) for profile in made.subscriptions}
+    subscriptions = Subscriptions.of(made.gateways, made.subscriptions, meaning)
+    _, matches = matched(Profiles(file, subscriptions), messages, schema, master)
+    with render.step("counting") as shown:
+        counted = cost_of(
+            made,
+            overlay,
+            subscriptions,
+            matches,
+            source,
+            oracle_messages=oracle,
+            rng=np.random.default_rng(seed),
+            done=lambda count: shown.report(count, oracle),
+        )
+    if json:
+        render.data(counted.as_dict())
+    else:
+        show_cost(counted)
+    missed = f"; {counted.missed:,} DELIVERIES ARE MISSED" if counted.missed else ""
+    render.say(
+        f"{made.scheme}: {counted.plan_with_leg:.2f} transmissions per message over {counted.messages:,} messages, "
+        f"stretch {counted.stretch:.2f}{missed}"
+    )

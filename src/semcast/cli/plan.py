@@ -1,0 +1,200 @@
+"""`semcast plan`: channels and trees from profiles, a sample of messages and a topology, on Spark."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from semcast.cli import render
+from semcast.cli.options import Json, LanguageName, Master, Namespaces, SchemaText
+from semcast.cli.workload import (
+    MessagesFile,
+    ProfilesFile,
+    SourceBroker,
+    TopologyFile,
+    matched,
+    read_parsed,
+    read_topology,
+    with_gateways,
+)
+from semcast.model import SemcastError
+
+if TYPE_CHECKING:
+    from semcast.planning import Plan
+    from semcast.planning.cost import Cost
+
+_SHOWN = 12
+_SCHEMES = (
+    "unicast (a copy per gateway), spt (filtered at every hop), semcast (2005), semcast-merge, semcast-noisemerge, "
+    "semcast-threshold (2004), semcast-o (2005 with central trees)."
+)
+
+
+def plan(
+    profiles: ProfilesFile,
+    messages: MessagesFile,
+    topology: TopologyFile,
+    source: SourceBroker,
+    scheme: Annotated[str, typer.Option(help=_SCHEMES)] = "semcast",
+    seed: Annotated[int, typer.Option(help="For rendezvous points and the order in which gateways join.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Where the plan goes; default: stdout.", show_default=False)] = None,
+    join: Annotated[
+        str, typer.Option(help="What a gateway joins: the closest 'destination' (the papers' text) or 'broker'.")
+    ] = "destination",
+    threshold: Annotated[
+        float | None, typer.Option(help="semcast-threshold's merging threshold; default: raised as it pays.")
+    ] = None,
+    max_merges: Annotated[int, typer.Option(help="Merging stops after this many merges.")] = 1000,
+    oracle: Annotated[int, typer.Option(help="Messages to find a tree of their own for, as a yardstick.")] = 100,
+    draw_gateways: Annotated[
+        bool, typer.Option("--draw-gateways", help="Draw a gateway for every profile that names none.")
+    ] = False,
+    language: LanguageName = None,
+    schema: SchemaText = None,
+    namespace: Namespaces = None,
+    master: Master = None,
+    json: Json = False,
+) -> None:
+    """Decide on channels and their trees.
+
+    The messages are a sample of the stream: they are matched on Spark, and the channels are those that would have
+    carried them cheapest, as far as the scheme can see. The plan is written with what it costs on that sample; `semcast
+    cost` counts it on other messages. No plan withholds a message from a profile that matches it, whatever the sample.
+    """
+    if out is not None and not out.parent.is_dir():
+        raise SemcastError(f"{out.parent}: no such folder")
+    if json and out is None:
+        raise SemcastError("--json prints a summary on stdout, so the plan needs a file: give --out")
+    if join not in ("destination", "broker"):
+        raise SemcastError(f"--join {join}: gateways join the closest 'destination' or the closest 'broker'")
+    overlay = read_topology(topology)
+    overlay.node(source)
+    file = read_parsed(profiles, language, schema, namespace)
+    wanted = with_gateways(file, overlay, seed if draw_gateways else None)
+    begin = time.perf_counter()
+    spark, matches = matched(wanted, messages, schema, master)
+    on_spark = time.perf_counter() - begin
+
+    import msgspec
+    import numpy as np
+
+    from semcast.channels import Selectivity, Settings
+    from semcast.pipeline.overlaps import overlap
+    from semcast.pipeline.progress import watched
+    from semcast.planning.build import SCHEMES, Request, make_plan
+    from semcast.planning.cost import cost_of
+
+    if scheme not in SCHEMES:
+        raise SemcastError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
+    selectivity = Selectivity.of(matches, len(wanted.subscriptions.distinct))
+    matrix = None
+    if scheme.startswith("semcast"):
+        overlapping = time.perf_counter()
+        with render.step("overlap of profiles") as shown, watched(spark, shown.report):
+            matrix = overlap(spark, selectivity, least=1.0)
+        on_spark += time.perf_counter() - overlapping
+    chosen = [record.profile for record in file.records]
+    by_id = {record.id: profile for record, profile in zip(file.records, chosen, strict=True)}
+    distinct = [by_id[profile] for profile in wanted.subscriptions.distinct]
+    request = Request(
+        overlay,
+        source,
+        wanted.subscriptions,
+        selectivity,
+        seed,
+        "broker" if join == "broker" else "destination",
+        Settings(max_merges=max_merges, threshold=threshold),
+        matrix,
+        lambda wide, narrow: file.language.covers(distinct[wide], distinct[narrow]),
+    )
+    searching = time.perf_counter()
+    with render.step(f"planning {scheme}") as shown:
+        made = make_plan(scheme, request, shown.note)
+    searched = time.perf_counter() - searching
+    with render.step("counting what it costs") as shown:
+        cost = cost_of(
+            made,
+            overlay,
+            wanted.subscriptions,
+            matches,
+            source,
+            oracle_messages=oracle,
+            rng=np.random.default_rng(0),
+            done=lambda count: shown.report(count, oracle),
+        )
+    made = msgspec.structs.replace(made, cost=cost.as_dict())
+    text = made.to_json()
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text)
+    _show(made, cost)
+    if json:
+        render.data(
+            {
+                "out": str(out),
+                "scheme": scheme,
+                "channels": len(made.channels),
+                "cost": made.cost,
+                "estimate": made.estimate,
+                "seconds": {"spark": round(on_spark, 3), "planning": round(searched, 3)},
+                "peak_memory_mb": render.peak_memory_mb(),
+            }
+        )
+    render.say(
+        f"{scheme}: {len(made.channels):,} channels for {len(file.records):,} profiles ({len(distinct):,} distinct), "
+        f"{cost.plan_with_leg:.2f} transmissions per message; Spark {on_spark:.1f} s, planning {searched:.1f} s"
+        + (f"; written to {out}" if out else "")
+    )
+
+
+def _show(made: Plan, cost: Cost) -> None:
+    busiest = sorted(made.channels, key=lambda channel: (-channel.rate * len(channel.tree), channel.id))
+    rows = [
+        [
+            channel.id,
+            f"{channel.rate:.2%}",
+            str(len(channel.tree)),
+            str(len(channel.gateways)),
+            f"{len(channel.profiles):,}",
+            _short(channel.expression),
+        ]
+        for channel in busiest[:_SHOWN]
+    ]
+    if len(busiest) > _SHOWN:
+        rows.append([f"… {len(busiest) - _SHOWN:,} more", "", "", "", "", ""])
+    render.table(
+        "Channels, the most costly first", ["channel", "rate", "links", "gateways", "profiles", "carries"], rows
+    )
+    show_cost(cost)
+
+
+def show_cost(cost: Cost) -> None:
+    """What a message costs, by this plan and by others."""
+    rows = [
+        ["this plan", _number(cost.plan_with_leg), _above(cost.plan_with_leg, cost.oracle)],
+        ["  without the legs to rendezvous points", _number(cost.plan), _above(cost.plan, cost.oracle)],
+        ["shortest-path tree, filtered at every hop", _number(cost.spt), _above(cost.spt, cost.oracle)],
+        ["a copy per gateway", _number(cost.unicast), _above(cost.unicast, cost.oracle)],
+        ["a copy per client", _number(cost.unicast_clients), _above(cost.unicast_clients, cost.oracle)],
+        [f"oracle: a tree per message ({cost.oracle_messages:,} sampled)", _number(cost.oracle), ""],
+        ["  no tree can do with less", _number(cost.oracle_bound), _above(cost.oracle_bound, cost.oracle)],
+    ]
+    render.table("Link transmissions per message", ["", "mean", "above the oracle"], rows)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.2f}"
+
+
+def _above(value: float | None, oracle: float | None) -> str:
+    return f"{value / oracle - 1:+.1%}" if value is not None and oracle else ""
+
+
+def _short(expression: str | None) -> str:
+    if expression is None:
+        return "any message, by its gateways"
+    return expression if len(expression) <= 40 else expression[:39] + "…"

@@ -1,0 +1,125 @@
+"""What `semcast plan` and `semcast cost` start from: a topology, profiles with gateways, and matched messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from semcast.cli import render
+from semcast.cli.options import read_namespaces, read_schema
+from semcast.model import SemcastError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from semcast.matching.matches import Matches
+    from semcast.pipeline.records import ProfileFile, ProfileRecord
+    from semcast.planning import Subscriptions
+    from semcast.trees import Topology
+
+ProfilesFile = Annotated[
+    Path, typer.Option("--profiles", help="Profiles with gateways: JSON Lines, CSV or Parquet.", show_default=False)
+]
+MessagesFile = Annotated[
+    Path,
+    typer.Option("--messages", help="Sampled messages: a file or folder, as for semcast match.", show_default=False),
+]
+TopologyFile = Annotated[
+    Path, typer.Option("--topology", help="The overlay, as semcast topology writes it.", show_default=False)
+]
+SourceBroker = Annotated[
+    str, typer.Option("--source", help="The broker at which the messages enter the overlay.", show_default=False)
+]
+
+
+class Profiles(NamedTuple):
+    """Parsed profiles and who wants them."""
+
+    file: ProfileFile
+    subscriptions: Subscriptions
+
+    def distinct(self) -> list[Any]:
+        """One parsed profile per class, in the order of the subscriptions' numbers."""
+        by_id = {record.id: record.profile for record in self.file.records}
+        return [by_id[profile] for profile in self.subscriptions.distinct]
+
+
+def read_topology(path: Path) -> Topology:
+    """The topology in a file; what is wrong with it is said with the file's name."""
+    from semcast.trees import Topology, TopologyError
+
+    try:
+        return Topology.from_json(path.read_bytes())
+    except OSError as error:
+        raise SemcastError(f"{path}: cannot be read ({error.strerror})") from error
+    except TopologyError as error:
+        raise SemcastError(f"{path}: {error}") from error
+
+
+def read_parsed(path: Path, language: str | None, schema: str | None, namespace: list[str] | None) -> ProfileFile:
+    """The profiles of one language in a file."""
+    from semcast.pipeline.records import read_profiles
+
+    with render.step(f"reading profiles from {path}"):
+        found = read_profiles(path, language, read_schema(schema), read_namespaces(namespace))
+    for other, number in found.others.items():
+        render.say(f"{number:,} profiles in {other} are left out (--language {found.language.name})")
+    return found
+
+
+def with_gateways(file: ProfileFile, topology: Topology, draw: int | None) -> Profiles:
+    """Group equal profiles and check their gateways; ``draw`` is the seed to draw missing ones with."""
+    from semcast.planning import Subscriptions
+
+    wanted = {record.id: record.gateways for record in file.records}
+    lacking = [record for record in file.records if not record.gateways]
+    if lacking and draw is None:
+        raise SemcastError(
+            f"profile {lacking[0].id!r} names no gateway ({len(lacking):,} of {len(file.records):,} do not); "
+            'add "gateway" to each, or let them be drawn with --draw-gateways'
+        )
+    if lacking:
+        wanted |= _drawn(lacking, topology, draw or 0)
+    for profile, names in wanted.items():
+        for name in names:
+            if name not in topology.numbers:
+                raise SemcastError(f"profile {profile!r} is at gateway {name!r}, which the topology does not have")
+    used = {topology.numbers[name] for names in wanted.values() for name in names}
+    gateways = topology.ids(sorted(used | set(topology.gateways)))
+    meaning = {record.id: file.language.canonical(record.profile) for record in file.records}
+    return Profiles(file, Subscriptions.of(gateways, wanted, meaning))
+
+
+def _drawn(lacking: Sequence[ProfileRecord], topology: Topology, seed: int) -> dict[str, tuple[str, ...]]:
+    import numpy as np
+
+    if not topology.gateways:
+        raise SemcastError('the topology has no broker with the role "gateway" to draw from')
+    drawn = np.random.default_rng(seed).choice(topology.gateways, len(lacking)).tolist()
+    return {record.id: (name,) for record, name in zip(lacking, topology.ids(drawn), strict=True)}
+
+
+def matched(profiles: Profiles, messages: Path, schema: str | None, master: str | None) -> tuple[SparkSession, Matches]:
+    """Match the messages against the distinct profiles on Spark."""
+    from semcast.cli.match import complain
+    from semcast.pipeline.files import data_files
+
+    data_files(messages)  # complains before Spark starts
+    with render.step("starting Spark"):
+        from semcast.pipeline.messages import Source, collect_matches
+        from semcast.pipeline.progress import watched
+        from semcast.pipeline.session import session
+
+        spark = session(master=master)
+    source = Source(spark, messages)
+    distinct = profiles.distinct()
+    text = f"matching {messages} against {len(distinct):,} distinct profiles"
+    with render.step(text) as shown, watched(spark, shown.report):
+        found, tally = collect_matches(source, profiles.file.language, distinct, read_schema(schema))
+    complain(tally)
+    if not found.rows:
+        raise SemcastError(f"{messages}: holds no messages")
+    return spark, found
