@@ -23,9 +23,9 @@ def flat_random(brokers: int, rng: np.random.Generator, degree: float | None = N
 
 
 def _pairs(numbers: NDArray[np.int64]) -> IntArray:
-    """Pair k of (0,1), (0,2), (1,2), (0,3) …: the larger node is the row of a triangle."""
+    """Pair k of (0,1), (0,2), (1,2), (0,3) …: the larger node is the row of a triangle.
+
+    The root is exact enough below 2^50 pairs: neighbouring rows are further apart than its rounding.
+    """
     larger = ((1 + np.sqrt(1 + 8 * numbers.astype(np.float64))) / 2).astype(np.int64)
-    # The root is rounded, so it may be one row off.
-    larger -= numbers < larger * (larger - 1) // 2
-    larger += numbers >= larger * (larger + 1) // 2
     return np.stack((numbers - larger * (larger - 1) // 2, larger), axis=1).astype(np.int32)
