@@ -85,7 +85,7 @@ class _Builder:
         found = shortest_path_tree(self._topology.graph, self._source, [self._nodes[bit] for bit in bits])
         everyone = range(len(self._subscriptions.distinct))
         gateways = sum(1 << bit for bit in bits)
-        channel = self._planned(0, None, everyone, gateways, Tree(found.root, found.pairs))
+        channel = self._planned(0, None, everyone, gateways, found.tree)
         return self._plan("spt", self._rated([channel]), {})
 
     def papers(self, scheme: str) -> Plan:
@@ -124,8 +124,7 @@ class _Builder:
     def _tree(self, scheme: str, routes: Routes, channel: Channel, rendezvous: int) -> Tree:
         nodes = [self._nodes[bit] for bit in places_of(channel.gateways)]
         if scheme == "semcast-o":
-            found = takahashi_matsuyama(self._topology.graph, rendezvous, nodes)
-            return Tree(found.root, found.pairs)
+            return takahashi_matsuyama(self._topology.graph, rendezvous, nodes).tree
         order = self._rng.permutation(len(nodes)).tolist()
         return low_cost_tree(routes, rendezvous, [nodes[place] for place in order], self._request.closest).tree()
 

@@ -105,7 +105,7 @@ def cost_of(
 
 def _spt(topology: Topology, demand: Demand, source: int) -> Tree:
     found = shortest_path_tree(topology.graph, source, demand.gateways.tolist())
-    return Tree(found.root, found.pairs)
+    return found.tree
 
 
 def _extra(plan: Plan, topology: Topology, routed: Routed, demand: Demand) -> int:

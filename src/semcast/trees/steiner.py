@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from semcast.trees import exchange_kernels, steiner_kernels
 from semcast.trees.dual_ascent import DualAscent, canonical, generator
 from semcast.trees.graph import FloatArray, Graph, IntArray, Weight
+from semcast.trees.tree import Tree
 
 _POOL = 8
 _CLOSED = 50.0  # how much longer an arc counts that the dual ascent did not saturate
@@ -46,6 +47,11 @@ class SteinerTree:
     links: IntArray
     """The link of each pair."""
     cost: float
+
+    @property
+    def tree(self) -> Tree:
+        """The same as a dissemination tree."""
+        return Tree(self.root, self.pairs)
 
     @property
     def nodes(self) -> IntArray:

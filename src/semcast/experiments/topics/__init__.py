@@ -5,7 +5,6 @@ Workload → Cost (computing, adding, removing) and Memory → CSV, JSON, plots 
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import platform
@@ -13,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from semcast.experiments.output import write_table
 from semcast.experiments.topics.costs import Cost, batches, costs
 from semcast.experiments.topics.memory import Memory, memory
 from semcast.experiments.topics.note import note
@@ -59,15 +59,7 @@ def topics(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -
 def _write(result: dict[str, Any], found: Sequence[Cost], taken: Sequence[Memory], out: Path) -> list[Path]:
     from semcast.experiments.topics.figures import draw  # matplotlib takes a second to import
 
-    files = [_table(out / "topics-costs.csv", found), _table(out / "topics-memory.csv", taken)]
+    files = [write_table(out / "topics-costs.csv", found), write_table(out / "topics-memory.csv", taken)]
     files.append(out / "topics.json")
     files[-1].write_text(json.dumps(result, indent=1) + "\n")
     return files + draw(found, taken, _COMPARED, out)
-
-
-def _table(path: Path, rows: Sequence[Cost] | Sequence[Memory]) -> Path:
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(rows[0]._fields)
-        writer.writerows([round(x, 3) if isinstance(x, float) else x for x in row] for row in rows)
-    return path

@@ -12,6 +12,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
+from semcast.experiments.output import STYLE, dress, save
 from semcast.experiments.topics.costs import Cost
 from semcast.experiments.topics.memory import Memory
 from semcast.model.palette import BLUE, GREEN, GREY, ORANGE, PINK
@@ -19,26 +20,18 @@ from semcast.model.palette import BLUE, GREEN, GREY, ORANGE, PINK
 # One colour per engine in every plot.
 COLOURS = {"compact": BLUE, "hashing": ORANGE, "tree": GREEN, "regex": PINK, "naive": GREY}
 MARKS = {"compact": "o", "hashing": "s", "tree": "^", "regex": "D", "naive": "x"}
-_STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "semcast", "font.size": 9, "axes.titlesize": 10}
 
 
 def draw(costs: Sequence[Cost], sizes: Sequence[Memory], compared: int, out: Path) -> list[Path]:
     """All figures, as SVG and PNG; ``compared`` is the number of attributes at which engines are compared."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         made = {
             "topics-computing": _computing(costs),
             "topics-engines": _engines(costs, sizes, compared),
             "topics-tree": _tree(costs),
             "topics-flux": _flux(costs, compared),
         }
-        files = []
-        for name, figure in made.items():
-            for kind in ("svg", "png"):
-                path = out / f"{name}.{kind}"
-                figure.savefig(path, dpi=130, metadata={"Date": None} if kind == "svg" else None)
-                files.append(path)
-            plt.close(figure)
-    return files
+        return [file for name, figure in made.items() for file in save(figure, out, name)]
 
 
 def _computing(costs: Sequence[Cost]) -> Any:
@@ -127,9 +120,6 @@ def _lines(axes: Any, costs: Sequence[Cost], compared: int, field: str) -> None:
 
 
 def _dress(axes: Any, title: str, x: str, y: str) -> None:
-    axes.set_title(title, loc="left")
-    axes.set(xlabel=x, ylabel=y)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)
+    dress(axes, title, x, y)
     if x == "subscriptions":
         axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:,.0f}k" if value else "0")

@@ -1,0 +1,163 @@
+"""What joining one after the other costs against a tree made at once, by the degree of the network (2005 §5.1, §5.2).
+
+The paper: 6.4 % above Takahashi and Matsuyama's tree on average, and 2 to 2.5 hops deeper than shortest paths, at
+600 brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semcast.experiments.output import Mean, dress, figure, mean, save, write_table
+from semcast.model.palette import BLACK, BLUE, GREEN, ORANGE
+from semcast.trees import Routes, Topology, Tree, low_cost_tree
+from semcast.trees.generators import generate
+from semcast.trees.steiner import QUICK, local_search, shortest_path_tree, takahashi_matsuyama
+
+PAPER_ABOVE = 0.064
+PAPER_DEEPER = (2.0, 2.5)
+RULES = {"destination": ORANGE, "broker": BLUE, "shortest paths": GREEN, "local search": BLACK}
+_NAMES = {
+    "destination": "joins the closest destination (the text)",
+    "broker": "joins the closest broker on the tree",
+    "shortest paths": "shortest paths",
+    "local search": "local search",
+}
+
+
+class JoinTrial(NamedTuple):
+    """One tree beside Takahashi and Matsuyama's for the same root and gateways."""
+
+    kind: str
+    brokers: int
+    degree: int
+    seed: int
+    gateways: int
+    rule: str
+    links: int
+    above: float
+    """Links over those of Takahashi and Matsuyama's tree, less 1."""
+    deeper: float
+    """Mean hops of the gateways below the root, less those by shortest paths."""
+
+
+class _Scale(NamedTuple):
+    brokers: int
+    degrees: Sequence[int]
+    sizes: Sequence[int]
+    seeds: int
+    trees: int
+
+
+_FULL = _Scale(600, (3, 4, 6, 8, 10, 14, 20), (10, 30, 60, 120), 5, 4)
+_QUICK = _Scale(200, (3, 6, 12), (10, 40), 2, 2)
+
+
+def joins(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -> dict[str, Any]:
+    """Measure both low-cost joins on flat random and Waxman networks, and write table and figure."""
+    scale = _QUICK if quick else _FULL
+    out.mkdir(parents=True, exist_ok=True)
+    found = list(_trials(scale, seed, progress))
+    files = [write_table(out / "trees-joins.csv", found), *save(_drawn(found, scale), out, "trees-joins")]
+    means = {rule: mean(t.above for t in found if t.rule == rule) for rule in RULES}
+    deep = {rule: mean(t.deeper for t in found if t.rule == rule) for rule in RULES}
+    return {
+        "seed": seed,
+        "quick": quick,
+        "above": {rule: value._asdict() for rule, value in means.items()},
+        "deeper": {rule: value._asdict() for rule, value in deep.items()},
+        "note": _note(scale, means, deep),
+        "files": [str(file) for file in files],
+    }
+
+
+def _trials(scale: _Scale, seed: int, progress: Callable[[str], None]) -> Iterator[JoinTrial]:
+    for kind in ("random", "waxman"):
+        for degree in scale.degrees:
+            progress(f"{kind} networks of {scale.brokers} brokers, degree {degree}")
+            for number in range(scale.seeds):
+                rng = np.random.default_rng([seed, degree, number])
+                network = generate(kind, scale.brokers, rng, degree=degree)
+                for size in scale.sizes:
+                    for _ in range(scale.trees):
+                        yield from _trial(kind, degree, number, network, min(size, len(network.gateways)), rng)
+
+
+def _trial(
+    kind: str, degree: int, seed: int, network: Topology, size: int, rng: np.random.Generator
+) -> Iterator[JoinTrial]:
+    graph = network.graph
+    root = int(rng.integers(len(network.brokers)))
+    members = rng.choice(network.gateways, size, replace=False).tolist()
+    routes = Routes(graph)
+    made = {
+        "destination": low_cost_tree(routes, root, members, "destination").tree(),
+        "broker": low_cost_tree(routes, root, members, "broker").tree(),
+        "shortest paths": shortest_path_tree(graph, root, members).tree,
+        "local search": local_search(graph, root, members, QUICK).tree,
+    }
+    central = len(takahashi_matsuyama(graph, root, members).tree)
+    shortest = _depth(made["shortest paths"], members, graph.num_nodes)
+    for rule, tree in made.items():
+        deeper = _depth(tree, members, graph.num_nodes) - shortest
+        above = len(tree) / max(1, central) - 1
+        yield JoinTrial(kind, len(network.brokers), degree, seed, size, rule, len(tree), above, deeper)
+
+
+def _depth(tree: Tree, members: Sequence[int], nodes: int) -> float:
+    return float(tree.hops(nodes)[members].mean())
+
+
+def _drawn(found: Sequence[JoinTrial], scale: _Scale) -> Any:
+    drawn, panels = figure(2, sharex=True)
+    for axes, field in zip(panels, ("above", "deeper"), strict=True):
+        for rule, colour in RULES.items():
+            for kind, line in (("random", "-"), ("waxman", "--")):
+                _line(axes, found, scale, field, rule, kind, colour, line)
+    panels[0].axhline(100 * PAPER_ABOVE, color="#999999", linewidth=1, linestyle=":")
+    panels[0].text(scale.degrees[-1], 100 * PAPER_ABOVE, "2005: 6.4 % ", ha="right", va="bottom", fontsize=7)
+    panels[1].axhspan(*PAPER_DEEPER, color="#999999", alpha=0.2)
+    panels[1].text(scale.degrees[-1], PAPER_DEEPER[1], "2005: 2–2.5 hops ", ha="right", va="bottom", fontsize=7)
+    dress(panels[0], "Cost above Takahashi–Matsuyama", "mean degree", "%")
+    dress(panels[1], "Depth beyond shortest paths", "mean degree", "hops")
+    panels[0].set_xticks(scale.degrees)
+    drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7)
+    return drawn
+
+
+def _line(
+    axes: Any, found: Sequence[JoinTrial], scale: _Scale, field: str, rule: str, kind: str, colour: str, line: str
+) -> None:
+    values = [
+        mean(getattr(t, field) for t in found if (t.rule, t.kind, t.degree) == (rule, kind, degree))
+        for degree in scale.degrees
+    ]
+    times = 100 if field == "above" else 1
+    axes.errorbar(
+        scale.degrees,
+        [times * value.value for value in values],
+        [times * value.margin for value in values],
+        color=colour,
+        linestyle=line,
+        marker="o",
+        markersize=3,
+        linewidth=1.2,
+        label=_NAMES[rule] + (", Waxman" if kind == "waxman" else ", flat random"),
+    )
+
+
+def _note(scale: _Scale, above: dict[str, Mean], deeper: dict[str, Mean]) -> list[str]:
+    return [
+        f"{scale.brokers} brokers, flat random and Waxman, degrees {scale.degrees[0]}–{scale.degrees[-1]}, channels of "
+        f"{', '.join(map(str, scale.sizes))} gateways; means over all of them with their 95 % intervals.",
+        f"Joining the closest destination costs {above['destination'].percent()} more than Takahashi and Matsuyama's "
+        f"tree, joining the closest broker on the tree {above['broker'].percent()}. The paper: 6.4 % on average.",
+        f"Their trees are {deeper['destination'].value:.1f} and {deeper['broker'].value:.1f} hops deeper than shortest "
+        "paths. The paper: 2 to 2.5 hops at 600 brokers.",
+        f"A shortest-path tree costs {above['shortest paths'].percent()} more, local search "
+        f"{-above['local search'].value:.1%} less than Takahashi and Matsuyama's.",
+    ]
