@@ -21,7 +21,7 @@ from semcast.trees.steiner_kernels import OUTSIDE, preorder, span
 _HELD = -3
 
 # Inside one kernel only, so that helpers need not take twenty arrays each.
-_Tree = namedtuple("_Tree", "parent order enter leave kids up label gone low")
+_Tree = namedtuple("_Tree", "parent order enter leave kids up label gone low log log_costs")
 _Regions = namedtuple("_Regions", "distance base before first following bad bad_nodes saved saved_ends keys heap")
 
 
@@ -29,15 +29,22 @@ _Regions = namedtuple("_Regions", "distance base before first following bad bad_
 def _tree(parent):  # type: ignore[no-untyped-def]
     nodes = len(parent)
     ints = np.zeros((7, nodes), np.int32)
-    return _Tree(parent, ints[0], ints[1], ints[2], ints[3], np.zeros(nodes), ints[4], ints[5], ints[6])
+    log = np.empty((4 * nodes, 2), np.int32)
+    return _Tree(
+        parent, ints[0], ints[1], ints[2], ints[3], np.zeros(nodes), ints[4], ints[5], ints[6], log, np.empty(len(log))
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
 def _regions(nodes, arcs):  # type: ignore[no-untyped-def]
-    ints = np.zeros((5, nodes), np.int32)
+    ints = np.full((5, nodes), -1, np.int32)
+    keys = np.empty(2 * arcs + 1)
+    heap = np.empty(2 * arcs + 1, np.int32)
+    far = np.full(nodes, np.inf)
+    saved_ends = np.empty((nodes, 2), np.int32)
+    bad = np.zeros(nodes, np.uint8)
     return _Regions(
-        np.empty(nodes), ints[0], ints[1], ints[2], ints[3], np.zeros(nodes, np.uint8), ints[4], np.empty(nodes),
-        np.empty((nodes, 2), np.int32), np.empty(2 * arcs + 1), np.empty(2 * arcs + 1, np.int32),
+        far, ints[0], ints[1], ints[2], ints[3], bad, ints[4], np.empty(nodes), saved_ends, keys, heap
     )  # fmt: skip
 
 
@@ -83,29 +90,9 @@ def _spread(indptr, heads, costs, regions, size, everywhere):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def _diagram(indptr, heads, costs, tree, count, regions):  # type: ignore[no-untyped-def]
-    """For every node the closest node of the tree, and per node of the tree the list of its region."""
-    distance = regions.distance
-    distance[:] = np.inf
-    regions.base[:] = -1
-    for place in range(count):
-        node = tree.order[place]
-        distance[node] = 0.0
-        regions.base[node] = node
-        regions.before[node] = -1
-    size = 0
-    for place in range(count):
-        node = tree.order[place]
-        for arc in range(indptr[node], indptr[node + 1]):
-            head = heads[arc]
-            if costs[arc] < distance[head]:
-                distance[head] = costs[arc]
-                regions.base[head] = node
-                regions.before[head] = node
-                size = push(regions.keys, regions.heap, size, costs[arc], head)
-    _spread(indptr, heads, costs, regions, size, True)
+def _list_regions(regions):  # type: ignore[no-untyped-def]
     regions.first[:] = -1
-    for node in range(len(indptr) - 1):
+    for node in range(len(regions.base)):
         base = regions.base[node]
         if base >= 0:
             regions.following[node] = regions.first[base]
@@ -205,6 +192,32 @@ def _restore(regions, changed, undo):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _redraw(indptr, heads, costs, tree, count, regions):  # type: ignore[no-untyped-def]
+    """Make the diagram that of the tree as it is now; before, it had the ``count`` nodes of ``order``.
+
+    Costs what the change is worth: nodes that left give their regions away, nodes that came take theirs.
+    """
+    left = 0
+    for place in range(count):
+        node = tree.order[place]
+        if tree.parent[node] == OUTSIDE and regions.base[node] == node:
+            tree.gone[left] = node
+            left += 1
+    if left:
+        _list_regions(regions)
+        _restore(regions, _repair(indptr, heads, costs, tree, left, regions), False)
+    size = 0
+    for node in range(len(tree.parent)):
+        if tree.parent[node] != OUTSIDE and regions.base[node] != node:
+            regions.distance[node] = 0.0
+            regions.base[node] = node
+            regions.before[node] = -1
+            size = push(regions.keys, regions.heap, size, 0.0, node)
+    _spread(indptr, heads, costs, regions, size, True)
+    _list_regions(regions)
+
+
+@njit(cache=True, nogil=True)
 def _crossing(ends, link_costs, tree, regions, limit, links, lengths):  # type: ignore[no-untyped-def]
     """The links that join regions of different parts by a way shorter than ``limit``."""
     found = 0
@@ -269,16 +282,22 @@ def _join(ends, tree, regions, parts, limit, links, lengths, found, state):  # t
 
 
 @njit(cache=True, nogil=True)
-def _hang(tree, node, top, above, cost, log):  # type: ignore[no-untyped-def]
-    """Turn the way from ``node`` up to ``top`` round, and hang ``node`` at ``above``; the link above ``top`` is cut."""
+def _hang(tree, node, top, above, cost, logged):  # type: ignore[no-untyped-def]
+    """Turn the way from ``node`` up to ``top`` round, and hang ``node`` at ``above``; the link above ``top`` is cut.
+
+    Returns how many changes are logged.
+    """
     while True:
-        log.append((np.int64(node), np.int64(tree.parent[node]), tree.up[node]))
+        tree.log[logged, 0] = node
+        tree.log[logged, 1] = tree.parent[node]
+        tree.log_costs[logged] = tree.up[node]
+        logged += 1
         next_ = tree.parent[node]
         next_cost = tree.up[node]
         tree.parent[node] = above
         tree.up[node] = cost
         if node == top:
-            break
+            return logged
         above = node
         cost = next_cost
         node = next_
@@ -291,14 +310,14 @@ def _insertion(indptr, heads, costs, root, tree, node):  # type: ignore[no-untyp
     The tree is hung at the new node by one of its links. Each further link takes the place of the dearest one
     on the way it closes, if that one is dearer. The tree is put back after it.
     """
-    log = [(np.int64(0), np.int64(0), 0.0) for _ in range(0)]
+    logged = 0
     saved = 0.0
     for arc in range(indptr[node], indptr[node + 1]):
         end = heads[arc]
         if tree.parent[end] == OUTSIDE:
             continue
-        if not log:
-            _hang(tree, end, root, node, costs[arc], log)
+        if logged == 0:
+            logged = _hang(tree, end, root, node, costs[arc], 0)
             saved -= costs[arc]
             continue
         dearest = end
@@ -307,13 +326,12 @@ def _insertion(indptr, heads, costs, root, tree, node):  # type: ignore[no-untyp
             if tree.up[step] > tree.up[dearest]:
                 dearest = step
             step = tree.parent[step]
-        if tree.up[dearest] > costs[arc]:
+        if tree.up[dearest] > costs[arc] and logged + len(tree.order) <= len(tree.log):
             saved += tree.up[dearest] - costs[arc]
-            _hang(tree, end, dearest, node, costs[arc], log)
-    for place in range(len(log) - 1, -1, -1):
-        changed, above, cost = log[place]
-        tree.parent[changed] = above
-        tree.up[changed] = cost
+            logged = _hang(tree, end, dearest, node, costs[arc], logged)
+    for place in range(logged - 1, -1, -1):
+        tree.parent[tree.log[place, 0]] = tree.log[place, 1]
+        tree.up[tree.log[place, 0]] = tree.log_costs[place]
     return saved
 
 
@@ -353,18 +371,20 @@ def improve(  # type: ignore[no-untyped-def]
     links = np.empty(len(ends), np.int64)
     lengths = np.empty(len(ends))
     alike = link_costs.max() - least <= slack
-    count = 0
-    turn = idle = last = 0
+    count = turn = idle = last = 0
+    changing = True
     while budget[0] > 0:
-        if count == 0:
+        if changing:
+            _redraw(indptr, heads, costs, tree, count, regions)
             count = _survey(indptr, heads, costs, root, tree)
-            _diagram(indptr, heads, costs, tree, count, regions)
+            changing = False
         if idle >= 2 * count:
             last = -1 if alike else _insert(indptr, heads, costs, root, tree, last, slack, budget)
             if last < 0:
                 break
             cost = span(indptr, heads, costs, root, wanted, parent)
-            count = idle = 0
+            idle = 0
+            changing = True
             continue
         idle += 1
         turn = (turn + 1) % (2 * count)
@@ -396,7 +416,7 @@ def improve(  # type: ignore[no-untyped-def]
         if better:
             before = cost
             cost = span(indptr, heads, costs, root, wanted, parent)
-            count = 0
+            changing = True
             if cost < before - slack:
                 idle = 0
             else:

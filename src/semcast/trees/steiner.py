@@ -19,6 +19,7 @@ from semcast.trees.graph import FloatArray, Graph, IntArray, Weight
 from semcast.trees.tree import Tree
 
 _POOL = 8
+_AGAIN = 4
 _CLOSED = 50.0  # how much longer an arc counts that the dual ascent did not saturate
 
 
@@ -33,8 +34,8 @@ class Effort(NamedTuple):
     """Moves to look at, over all starts."""
 
 
-QUICK = Effort(starts=4, sideways=20, evaluations=10_000)
-THOROUGH = Effort(starts=20, sideways=20, evaluations=50_000)
+QUICK = Effort(starts=5, sideways=20, evaluations=10_000)
+THOROUGH = Effort(starts=30, sideways=20, evaluations=50_000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,8 @@ def local_search(
     Starts are trees grown along the arcs that rounds of dual ascent saturate, then trees grown along two trees
     found before; from Takahashi and Matsuyama's tree a start leads less far. Each is improved by exchanging key
     paths and dropping key vertices. Ends early when the tree costs no more than the dual ascent's bound, since it
-    is optimal then. Equal ``rng``, equal tree; without one, it is always the same.
+    is optimal then, and when the cheapest tree has come up five times. Equal ``rng``, equal tree; without one, it
+    is always the same.
     """
     among = canonical(graph, root, terminals)
     first = _tree(graph, root, _grown(graph, root, _wanted(graph, among), graph.costs))
@@ -130,12 +132,13 @@ class _Search:
         self._state = generator(rng)
         self._budget = np.array([effort.evaluations], np.int64)
         self._ascent = DualAscent(graph, root, among, rng, keep=False)
+        self._again = 0
         self.pool: list[_Found] = []
 
     def run(self) -> None:
         guided = self._effort.starts - self._effort.starts // 3
         for start in range(self._effort.starts):
-            if self.pool and (self._budget[0] <= 0 or self.pool[0].cost <= self._ascent.value):
+            if self.pool and (self._budget[0] <= 0 or self._again == _AGAIN or self.pool[0].cost <= self._ascent.value):
                 return
             if start < guided or len(self.pool) < 2:
                 self.improve(self._guided(start))
@@ -150,10 +153,15 @@ class _Search:
         )  # fmt: skip
         links = np.zeros(graph.num_links, np.bool_)
         links[_tree(graph, self._root, parent).links] = True
-        if not any(np.array_equal(links, other.links) for other in self.pool):
-            self.pool.append(_Found(cost, parent, links))
-            self.pool.sort(key=lambda found: found.cost)
-            del self.pool[_POOL:]
+        known = [np.array_equal(links, other.links) for other in self.pool]
+        if any(known):
+            self._again += known[0]
+            return
+        if self.pool and cost < self.pool[0].cost:
+            self._again = 0
+        self.pool.append(_Found(cost, parent, links))
+        self.pool.sort(key=lambda found: found.cost)
+        del self.pool[_POOL:]
 
     def _guided(self, start: int) -> IntArray:
         """A tree along saturated arcs: by complementary slackness an optimal tree has no others, if the duals are."""
