@@ -9,12 +9,19 @@ Nothing here draws: the command line turns a report into tables.
 from semcast.experiments.bench.matching import Options, run_matching
 from semcast.experiments.bench.mixed import run_mixed
 from semcast.experiments.bench.topics import run_topics
+from semcast.experiments.bench.trees import run_trees
 from semcast.experiments.bench.xpath import run_xpath
 from semcast.experiments.workloads import WORKLOADS
 from semcast.experiments.xml import SCHEMAS
 
-BENCHMARKS = {"matching": run_matching, "mixed": run_mixed, "topics": run_topics, "xpath": run_xpath}
+BENCHMARKS = {
+    "matching": run_matching,
+    "mixed": run_mixed,
+    "topics": run_topics,
+    "trees": run_trees,
+    "xpath": run_xpath,
+}
 PARTS = {"matching": tuple(WORKLOADS), "xpath": tuple(SCHEMAS)}
 """The workloads that a benchmark can be limited to, by name."""
 
-__all__ = ["BENCHMARKS", "PARTS", "Options", "run_matching", "run_mixed", "run_topics", "run_xpath"]
+__all__ = ["BENCHMARKS", "PARTS", "Options", "run_matching", "run_mixed", "run_topics", "run_trees", "run_xpath"]

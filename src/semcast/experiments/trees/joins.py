@@ -119,7 +119,7 @@ def _drawn(found: Sequence[JoinTrial], scale: _Scale) -> Any:
             for kind, line in (("random", "-"), ("waxman", "--")):
                 _line(axes, found, scale, field, rule, kind, colour, line)
     panels[0].axhline(100 * PAPER_ABOVE, color="#999999", linewidth=1, linestyle=":")
-    panels[0].text(scale.degrees[-1], 100 * PAPER_ABOVE, "2005: 6.4 % ", ha="right", va="bottom", fontsize=7)
+    panels[0].text(scale.degrees[-1], 100 * PAPER_ABOVE, "2005: 6.4 % ", ha="right", va="top", fontsize=7)
     panels[1].axhspan(*PAPER_DEEPER, color="#999999", alpha=0.2)
     panels[1].text(scale.degrees[-1], PAPER_DEEPER[1], "2005: 2–2.5 hops ", ha="right", va="bottom", fontsize=7)
     dress(panels[0], "Cost above Takahashi–Matsuyama", "mean degree", "%")
