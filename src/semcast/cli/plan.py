@@ -197,4 +197,4 @@ def _above(value: float | None, oracle: float | None) -> str:
 def _short(expression: str | None) -> str:
     if expression is None:
         return "any message, by its gateways"
-    return expression if len(expression) <= 40 else expression[:39] + "…"
+    return expression if len(expression) <= 24 else expression[:23] + "…"
