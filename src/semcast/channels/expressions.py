@@ -109,6 +109,19 @@ def renumbered(expression: Expression, number: Mapping[int, int]) -> Expression:
             return And(tuple(renumbered(part, number) for part in parts))
 
 
+def substituted(expression: Expression, profile: int, by: Expression) -> Expression:
+    """The same with ``by`` wherever it names a profile, simplified; what is always false or true shrinks away."""
+    match expression:
+        case Atom(own):
+            return by if own == profile else expression
+        case Not(part):
+            return negation(substituted(part, profile, by))
+        case Or(parts):
+            return _trimmed(Or, [substituted(part, profile, by) for part in parts])
+        case And(parts):
+            return _trimmed(And, [substituted(part, profile, by) for part in parts])
+
+
 def holds(expression: Expression, matched: set[int]) -> bool:
     """For one message, by the profiles that match it."""
     match expression:
@@ -167,6 +180,25 @@ def _joined(kind: type[Or] | type[And], parts: Iterable[Expression]) -> Expressi
     # Inside a disjunction, a conjunction that has another part among its own says no more than that part.
     kept = [part for part in flat if not (isinstance(part, other) and any(inner in flat for inner in part.parts))]
     return kept[0] if len(kept) == 1 else kind(tuple(kept))
+
+
+FALSE: Expression = Or(())
+TRUE: Expression = And(())
+
+
+def _trimmed(kind: type[Or] | type[And], parts: Iterable[Expression]) -> Expression:
+    """Joined, with constants carried out."""
+    zero, one = (TRUE, FALSE) if kind is Or else (FALSE, TRUE)
+    held = [_constant(part) for part in parts]
+    if zero in held:
+        return zero
+    return _joined(kind, [part for part in held if part != one])
+
+
+def _constant(part: Expression) -> Expression:
+    if part == Not(FALSE):
+        return TRUE
+    return FALSE if part == Not(TRUE) else part
 
 
 _PLAIN = re.compile(r"[\w.:@/-]+\Z")

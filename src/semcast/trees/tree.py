@@ -139,6 +139,20 @@ class DisseminationTree:
         self.children: dict[int, set[int]] = {root: set()}
         self.delay_ms: dict[int, float] = {root: 0.0}
 
+    @staticmethod
+    def of(graph: Graph, tree: Tree, destinations: Iterable[int]) -> DisseminationTree:
+        """A finished tree, to be joined and left from now on; what leads to no destination is pruned."""
+        found = DisseminationTree(graph, tree.root)
+        found.destinations = set(destinations)
+        for above, node in tree.links.tolist():
+            found.parent[node] = above
+            found.children[node] = set()
+            found.children[above].add(node)
+            found._track(node)
+        for _, node in tree.links.tolist()[::-1]:
+            found._pruned(node)
+        return found
+
     def __contains__(self, node: int) -> bool:
         """Is the broker on the tree, as a destination or on the way to one?"""
         return node in self.children

@@ -1,0 +1,150 @@
+"""Subscriptions that come and go: every step leaves a plan that withholds nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semcast.channels import Selectivity
+from semcast.channels import expressions as ex
+from semcast.model import SemcastError
+from semcast.planning import Plan, Subscriptions
+from semcast.planning.build import Request, make_plan
+from semcast.planning.changes import LivePlan, aligned, delta, worth_it
+from semcast.planning.router import Router
+from semcast.trees import Broker, Link, Topology
+from tests.laws.overlays import graphs
+from tests.laws.test_channel_laws import matches_of
+
+SCHEMES = ("semcast", "semcast-merge", "semcast-noisemerge", "semcast-threshold")
+MEANINGS = [frozenset(s) for s in ({0}, {1}, {2}, {0, 1}, {1, 2}, {0, 1, 2}, {3})]
+"""A profile means a set of kinds of messages; it covers another whose set is a part of its own."""
+
+
+@st.composite
+def topologies(draw: st.DrawFn) -> Topology:
+    graph = draw(graphs(max_nodes=8))
+    names = [f"b{node}" for node in range(graph.num_nodes)]
+    return Topology.of(
+        [Broker(n, roles=("gateway",)) for n in names], [Link(names[a], names[b]) for a, b in graph.ends.tolist()]
+    )
+
+
+class Client:
+    """What profiles mean, and who has subscribed."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.names = [broker.id for broker in topology.brokers]
+        self.meaning: dict[str, frozenset[int]] = {}
+
+    def covers(self, wide: str, narrow: str) -> bool:
+        return self.meaning[narrow] <= self.meaning[wide]
+
+    def new(self, data: st.DataObject) -> tuple[str, list[str]]:
+        profile = f"p{len(self.meaning)}"
+        self.meaning[profile] = data.draw(st.sampled_from(MEANINGS))
+        return profile, data.draw(st.lists(st.sampled_from(self.names), min_size=1, max_size=3, unique=True))
+
+
+def _check(plan: Plan, client: Client) -> None:
+    again = Plan.from_json(plan.to_json())
+    profiles = list(again.subscriptions)
+    channels = {channel.id: channel for channel in again.channels}
+    router = Router(again)
+    for kind in range(4):
+        matched = {n for n, profile in enumerate(profiles) if kind in client.meaning[profile]}
+        used = {again.channels[batch.channel].id for batch in router.route(matches_of([matched]))}
+        for number in matched:
+            held = used & set(again.assignment[profiles[number]])
+            reached = {gateway for name in held for gateway in channels[name].gateways}
+            assert set(again.subscriptions[profiles[number]]) <= reached
+    for channel in again.channels:
+        needed = {g for p in channel.profiles for g in again.subscriptions[p]}
+        assert set(channel.gateways) == needed, "no gateway stays on a tree for nobody"
+        assert channel.profiles
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_every_step_leaves_a_plan_that_withholds_nothing(scheme: str, data: st.DataObject) -> None:
+    topology = data.draw(topologies())
+    client = Client(topology)
+    wanted = dict(client.new(data) for _ in range(data.draw(st.integers(1, 5))))
+    subscriptions = Subscriptions.of(client.names, wanted, client.meaning)
+    kinds = data.draw(st.lists(st.integers(0, 3), max_size=8))
+    sample = [{n for n, p in enumerate(subscriptions.distinct) if kind in client.meaning[p]} for kind in kinds]
+    selectivity = Selectivity.of(matches_of(sample), len(subscriptions.distinct))
+    first = make_plan(scheme, Request(topology, client.names[0], subscriptions, selectivity))
+    live = LivePlan(first, topology, client.covers, np.random.default_rng(0))
+    assert live.plan().channels == first.channels
+    for _ in range(data.draw(st.integers(0, 8))):
+        held = list(live.plan().subscriptions)
+        if held and data.draw(st.booleans()):
+            live.unsubscribe(data.draw(st.sampled_from(held)))
+        else:
+            profile, gateways = client.new(data)
+            covered = any(client.covers(other, profile) for other in held)
+            before = len(live.plan().channels)
+            channels = live.subscribe(profile, gateways)
+            assert channels
+            assert len(live.plan().channels) == before + (not covered)
+        _check(live.plan(), client)
+    for profile in list(live.plan().subscriptions):
+        live.unsubscribe(profile)
+    assert live.plan().channels == ()
+
+
+@given(data=st.data())
+def test_putting_a_constant_for_a_profile_means_what_it_says(data: st.DataObject) -> None:
+    from tests.laws.test_channel_laws import expressions
+
+    expression = data.draw(expressions())
+    by = data.draw(st.sampled_from([ex.FALSE, ex.TRUE, ex.Atom(1), ex.disjunction([ex.Atom(0), ex.Atom(5)])]))
+    changed = ex.substituted(expression, 0, by)
+    for matched in range(64):
+        held = {p for p in range(6) if matched >> p & 1}
+        inside = held - {0} | ({0} if ex.holds(by, held) else set())
+        assert ex.holds(changed, held) == ex.holds(expression, inside)
+
+
+def _pair() -> tuple[Topology, Plan]:
+    topology = Topology.of([Broker("a", roles=("gateway",)), Broker("b", roles=("gateway",))], [Link("a", "b")])
+    subscriptions = Subscriptions.of(["a", "b"], {"p": ["a"], "q": ["b"]}, {"p": 1, "q": 2})
+    selectivity = Selectivity.of(matches_of([{0}, {1}]), 2)
+    return topology, make_plan("semcast", Request(topology, "a", subscriptions, selectivity))
+
+
+def test_a_delta_names_what_is_new_gone_changed_and_moved() -> None:
+    topology, plan = _pair()
+    live = LivePlan(plan, topology, lambda a, b: False, np.random.default_rng(0))
+    live.subscribe("r", ["b"])
+    live.unsubscribe("p")
+    changed = delta(plan, live.plan())
+    assert (changed.added, changed.removed, changed.changed) == (("c2",), plan.assignment["p"], ())
+    assert not delta(plan, plan)
+    assert worth_it(10, 9, changed)
+    assert not worth_it(10, 9.9, changed)
+    assert not worth_it(10, 5, delta(plan, plan))
+
+
+def test_channels_that_carry_the_same_keep_their_ids() -> None:
+    topology, plan = _pair()
+    live = LivePlan(plan, topology, lambda a, b: False, np.random.default_rng(0))
+    live.unsubscribe("p")
+    renamed = aligned(plan, live.plan())
+    assert delta(plan, renamed).changed == ()
+    assert [channel.id for channel in renamed.channels] == list(plan.assignment["q"])
+
+
+def test_wrong_requests_are_refused() -> None:
+    topology, plan = _pair()
+    live = LivePlan(plan, topology, lambda a, b: False, np.random.default_rng(0))
+    with pytest.raises(SemcastError, match="subscribed already"):
+        live.subscribe("p", ["a"])
+    with pytest.raises(SemcastError, match="there is no broker 'z'"):
+        live.subscribe("r", ["z"])
+    with pytest.raises(SemcastError, match="not subscribed"):
+        live.unsubscribe("r")
