@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from semcast.matching.xpath.documents import COLUMN, MAX_BYTES
+from semcast.pipeline.files import opened
 
 _BATCH_BYTES = 1 << 26
 
@@ -31,7 +32,7 @@ def documents(paths: Sequence[str], rows: Sequence[int]) -> Iterator[tuple[pa.Re
 
 def _payload(path: str) -> bytes | None:
     try:
-        with pa.input_stream(path, compression="detect") as stream:
+        with opened(path) as stream:
             return bytes(stream.read(MAX_BYTES + 1))
     except (OSError, pa.ArrowException):
         return None

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from semcast.model import SemcastError
 
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".xml": "xml"}
-_COMPRESSED = (".gz", ".bz2", ".zst", ".zstd")
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd"}
+"""What Arrow unpacks, by the ending."""
+_COMPRESSED = (*COMPRESSIONS, ".deflate")
 
 
 def data_files(path: Path) -> tuple[list[Path], str]:
@@ -30,7 +35,15 @@ def data_files(path: Path) -> tuple[list[Path], str]:
     formats = {_format(file) for file in files}
     if len(formats) > 1:
         raise SemcastError(f"{path}: holds files of several formats ({', '.join(sorted(formats))})")
-    return files, formats.pop()
+    (format_,) = formats
+    if format_ in ("json", "xml") and any(file.suffix == ".deflate" for file in files):
+        raise SemcastError(f"{path}: .deflate is not read here; pack it as .gz, .bz2 or .zst")
+    return files, format_
+
+
+def opened(path: str) -> Any:
+    """A file as a stream of bytes, unpacked if its name says that it is packed."""
+    return pa.input_stream(path, compression=COMPRESSIONS.get(Path(path).suffix))
 
 
 def _is_data(file: Path, root: Path) -> bool:

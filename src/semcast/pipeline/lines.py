@@ -11,13 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow as pa
+from semcast.pipeline.files import COMPRESSIONS, opened
 
 MAX_LINE = 1 << 26
 """A longer line is no message; a payload of 16 MB, each character escaped, may be as long."""
 _CHUNK = 1 << 22
 _BATCH_ROWS, _BATCH_BYTES = 1 << 15, 1 << 26
-_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd"}
 
 
 class Piece(NamedTuple):
@@ -33,7 +32,7 @@ def pieces(files: Sequence[Path], size: int) -> list[Piece]:
     found: list[Piece] = []
     for file in files:
         path, total = str(file.absolute()), file.stat().st_size
-        if total <= size or file.suffix in _COMPRESSIONS:
+        if total <= size or file.suffix in COMPRESSIONS:
             found.append(Piece(path))
         else:
             found += [Piece(path, start, min(start + size, total)) for start in range(0, total, size)]
@@ -99,9 +98,8 @@ def _lines(piece: Piece) -> Iterator[bytes | None]:
 
 def _opened(piece: Piece) -> Any:
     """The stream from the byte before the piece on: a line feed there says that a line begins with the piece."""
-    compression = _COMPRESSIONS.get(Path(piece.path).suffix)
-    if compression is not None:
-        return pa.input_stream(piece.path, compression=compression)
+    if Path(piece.path).suffix in COMPRESSIONS:
+        return opened(piece.path)
     stream = open(piece.path, "rb")  # noqa: SIM115
     stream.seek(max(0, piece.start - 1))
     return stream

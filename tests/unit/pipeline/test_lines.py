@@ -11,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from semcast.model import SemcastError
 from semcast.pipeline import lines as module
+from semcast.pipeline.files import data_files
 from semcast.pipeline.lines import Piece, count_lines, lines, pieces
 
 
@@ -65,3 +67,10 @@ def test_a_line_that_is_too_long_is_passed_over_in_little_memory(
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["m.jsonl.deflate", "a.xml.deflate"])
+def test_what_cannot_be_unpacked_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(SemcastError, match=r"pack it as \.gz"):
+        data_files(tmp_path / name)
