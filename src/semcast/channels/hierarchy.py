@@ -179,3 +179,22 @@ def _count(overlap: Overlap, i: int) -> int:
     others, counts, _ = overlap.row(i)
     place = int(np.searchsorted(others, i))
     return int(counts[place]) if place < len(others) and others[place] == i else 0
+
+
+def matched_top_down(hierarchy: Hierarchy, matches: Callable[[int], bool]) -> set[int]:
+    """Match a message from a hierarchy's root down (2004 §3.2.1): below a profile that does not match nobody is asked.
+
+    Right only where every parent covers its children *by syntax*. Under containment that a sample suggested, a
+    child that would contradict it is never asked, and the sample goes on confirming itself.
+    """
+    below: dict[int, list[int]] = {}
+    for child, parent in hierarchy.parents.items():
+        below.setdefault(parent, []).append(child)
+    found: set[int] = set()
+    asked = [hierarchy.root]
+    while asked:
+        profile = asked.pop()
+        if matches(profile):
+            found.add(profile)
+            asked += below.get(profile, ())
+    return found

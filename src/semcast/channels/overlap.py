@@ -65,6 +65,21 @@ class Overlap:
         span = slice(self.indptr[i], self.indptr[i + 1])
         return self.others[span], self.counts[span], self.shares[span]
 
+    def later(self, new: Overlap, fading: float = 1.0) -> Overlap:
+        """The totals after more messages: what was known counts ``fading`` times as much, and ``new`` is added.
+
+        Exact where both hold all pairs; with a threshold, pairs that either left out are missing in part. Counts do
+        not fade: a containment that was once contradicted stays so until the totals are begun anew.
+        """
+        rows = [np.repeat(np.arange(part.profiles), np.diff(part.indptr)) for part in (self, new)]
+        profiles = max(self.profiles, new.profiles)
+        keys = np.concatenate([row * profiles + part.others for row, part in zip(rows, (self, new), strict=True)])
+        found, place = np.unique(keys, return_inverse=True)
+        counts = np.bincount(place, np.concatenate((self.counts, new.counts)), len(found)).astype(np.int64)
+        shares = np.bincount(place, np.concatenate((fading * self.shares, new.shares)), len(found))
+        indptr = np.searchsorted(found, np.arange(profiles + 1) * profiles).astype(np.int64)
+        return Overlap(indptr, (found % profiles).astype(np.int32), counts, shares.astype(np.float64))
+
     def matrix(self) -> Floats:
         """``O[i, j]``: the share of i's messages that j matches too; row i is 0 where i matched nothing."""
         found = np.zeros((self.profiles, self.profiles))

@@ -70,6 +70,10 @@ def plan(
         raise SemcastError("--json prints a summary on stdout, so the plan needs a file: give --out")
     if join not in ("destination", "broker"):
         raise SemcastError(f"--join {join}: gateways join the closest 'destination' or the closest 'broker'")
+    from semcast.planning.build import SCHEMES
+
+    if scheme not in SCHEMES:
+        raise SemcastError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
     overlay = read_topology(topology)
     overlay.node(source)
     file = read_parsed(profiles, language, schema, namespace)
@@ -84,11 +88,9 @@ def plan(
     from semcast.channels import Selectivity, Settings
     from semcast.pipeline.overlaps import overlap
     from semcast.pipeline.progress import watched
-    from semcast.planning.build import SCHEMES, Request, make_plan
+    from semcast.planning.build import Request, make_plan
     from semcast.planning.cost import cost_of
 
-    if scheme not in SCHEMES:
-        raise SemcastError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
     selectivity = Selectivity.of(matches, len(wanted.subscriptions.distinct))
     matrix = None
     if scheme.startswith("semcast"):

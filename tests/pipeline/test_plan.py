@@ -1,0 +1,190 @@
+"""Statistics, plans and routing on a real Spark, from files and frames."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+import semcast
+from semcast.channels import Selectivity
+from semcast.channels.overlap import overlap as overlap_here
+from semcast.cli import _register, app
+from semcast.matching.matches import Matches
+from semcast.model import SemcastError
+from semcast.pipeline import route
+from semcast.pipeline.messages import Source, collect_matches
+from semcast.pipeline.overlaps import overlap
+from semcast.planning import Plan, Subscriptions
+from semcast.planning.build import SCHEMES, Request, make_plan
+from semcast.trees import Topology
+from semcast.trees.generators import generate
+from tests.laws.test_channel_laws import matches_of
+
+pytestmark = pytest.mark.spark
+RELATIONAL = semcast.language("relational")
+
+
+def _written(path: Path, rows: list[object]) -> Path:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="module")
+def topology() -> Topology:
+    return generate("waxman", 40, np.random.default_rng(1), degree=4)
+
+
+def test_the_matrix_made_on_spark_is_the_one_made_here(spark: SparkSession) -> None:
+    rng = np.random.default_rng(2)
+    matched = [set(rng.choice(60, rng.integers(0, 9), replace=False).tolist()) for _ in range(500)]
+    selectivity = Selectivity(matches_of(matched), 61, rng.random(500))
+    for least in (0.0, 0.3):
+        found, expected = overlap(spark, selectivity, least), overlap_here(selectivity, least)
+        assert found.indptr.tolist() == expected.indptr.tolist()
+        assert found.others.tolist() == expected.others.tolist()
+        assert found.counts.tolist() == expected.counts.tolist()
+        assert np.allclose(found.shares, expected.shares)
+
+
+def test_matches_come_back_in_the_order_of_the_messages(spark: SparkSession, tmp_path: Path) -> None:
+    rows: list[object] = [{"x": n % 7, "pad": "y" * 900} for n in range(20_000)]  # more than one split
+    rows[5] = "not JSON"
+    source = Source(spark, _written(tmp_path / "m.jsonl", rows))
+    assert len(source.splits()) > 1
+    profiles = [RELATIONAL.parse("x > 4"), RELATIONAL.parse("x = 0 OR x IS NULL")]
+    found, tally = collect_matches(source, RELATIONAL, profiles, None)
+    expected = [([0] if n % 7 > 4 else [1] if n % 7 == 0 else []) if n != 5 else [] for n in range(20_000)]
+    assert [found.of(row).tolist() for row in range(found.rows)] == expected
+    assert (tally.messages, tally.bad, tally.pairs) == (20_000, 1, sum(map(len, expected)))
+
+
+def test_no_messages_give_no_matches(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, _written(tmp_path / "m.jsonl", []))
+    found, tally = collect_matches(source, RELATIONAL, [RELATIONAL.parse("x > 4")], None)
+    assert (found.rows, tally.messages) == (0, 0)
+
+
+@pytest.mark.parametrize("scheme", ["semcast", "unicast", "spt"])
+def test_frames_are_routed_as_the_plan_says(spark: SparkSession, topology: Topology, scheme: str) -> None:
+    texts = {f"p{n}": f"x >= {n % 4} AND x < {n % 4 + 2}" for n in range(8)}
+    names = topology.ids(topology.gateways)
+    wanted = {profile: [names[n % len(names)]] for n, profile in enumerate(texts)}
+    meaning = {profile: RELATIONAL.canonical(RELATIONAL.parse(text)) for profile, text in texts.items()}
+    subscriptions = Subscriptions.of(names, wanted, meaning)
+    assert len(subscriptions.distinct) == 4
+    matcher = RELATIONAL.matcher([RELATIONAL.parse(texts[profile]) for profile in subscriptions.distinct])
+    sample = pa.table({"x": [float(n % 6) for n in range(60)]})
+    selectivity = Selectivity.of(matcher.match(sample), 4)
+    plan = make_plan(scheme, Request(topology, names[0], subscriptions, selectivity))
+    frame = spark.createDataFrame([(float(n),) for n in range(-1, 7)], "x double")
+    rows = {row["x"]: row["channels"] for row in route(frame, plan, texts).collect()}
+    channels = {channel.id: channel for channel in plan.channels}
+    for x, ids in rows.items():
+        reached = {gateway for name in ids for gateway in channels[name].gateways}
+        interested = {wanted[p][0] for n, p in enumerate(texts) if n % 4 <= x < n % 4 + 2}
+        assert interested <= reached
+        assert bool(ids) == bool(interested)
+    with pytest.raises(SemcastError, match="'p7', which is not among"):
+        route(frame, plan, {profile: text for profile, text in texts.items() if profile != "p7"})
+    with pytest.raises(SemcastError, match="already has a column 'x'"):
+        route(frame, plan, texts, column="x")
+
+
+class Case:
+    """A small overlay with profiles and messages in files."""
+
+    def __init__(self, folder: Path, topology: Topology, gateways: bool = True) -> None:
+        self.folder = folder
+        self.names = topology.ids(topology.gateways)
+        (folder / "t.json").write_text(topology.to_json())
+        rng = np.random.default_rng(4)
+        profiles = [
+            {"id": f"p{n}", "language": "relational", "text": f"x >= {low} AND x < {low + width}"}
+            | ({"gateway": [self.names[n % 3], self.names[n % 5]] if n % 2 else self.names[n % 7]} if gateways else {})
+            for n, (low, width) in enumerate(zip(rng.integers(0, 20, 50), rng.integers(1, 6, 50), strict=True))
+        ]
+        self.profiles = profiles
+        _written(folder / "p.jsonl", list(profiles))
+        _written(folder / "m.jsonl", [{"x": int(x)} for x in rng.integers(0, 25, 300)])
+        self.source = topology.brokers[0].id
+
+    def run(self, *words: str, code: int = 0) -> tuple[str, str]:
+        files = ["--profiles", "p.jsonl", "--messages", "m.jsonl", "--topology", "t.json", "--source", self.source]
+        given = [str(self.folder / word) if word.endswith(("jsonl", ".json")) else word for word in (*words, *files)]
+        if not app.registered_commands:
+            _register()
+        done = CliRunner().invoke(app, given)
+        if code == 0:
+            assert done.exit_code == 0, (done.output, done.exception)
+        else:
+            assert isinstance(done.exception, SemcastError), done.output
+            return "", str(done.exception)
+        return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_what_a_plan_says_of_its_cost_is_what_anyone_counts(
+    spark: SparkSession, topology: Topology, tmp_path: Path, scheme: str
+) -> None:
+    case = Case(tmp_path, topology)
+    out, _ = case.run("plan", "--scheme", scheme, "--out", "plan.json", "--json")
+    assert json.loads(out)["scheme"] == scheme
+    plan = Plan.from_json((tmp_path / "plan.json").read_text())
+    assert plan.subscriptions.keys() == {f"p{n}" for n in range(50)}
+    counted = json.loads(case.run("cost", "--plan", "plan.json", "--json")[0])
+    assert counted == plan.cost
+    assert counted["missed"] == 0
+    assert counted["messages"] == 300
+    assert counted["plan"] == pytest.approx(_counted_by_hand(case, plan)) or plan.filtered
+    assert counted["oracle_bound"] <= counted["oracle"] <= counted["plan_with_leg"] + 1e-9
+
+
+def _counted_by_hand(case: Case, plan: Plan) -> float:
+    """Links of the trees of every channel whose expression holds, message by message, in plain Python."""
+    total = 0
+    messages = [json.loads(line)["x"] for line in (case.folder / "m.jsonl").read_text().splitlines()]
+    for x in messages:
+        held = {}
+        for profile in case.profiles:
+            low, high = (int(part.split()[-1]) for part in str(profile["text"]).split(" AND "))
+            held[str(profile["id"])] = low <= x < high
+        for channel in plan.channels:
+            if channel.expression is not None:
+                written = channel.expression.replace("|", " or ").replace("&", " and ").replace("!", " not ")
+                total += len(channel.tree) if eval(written, {"__builtins__": {}}, held) else 0
+    return total / len(messages)
+
+
+def test_gateways_that_are_missing_or_unknown_are_named(
+    spark: SparkSession, topology: Topology, tmp_path: Path
+) -> None:
+    case = Case(tmp_path, topology, gateways=False)
+    assert "'p0' names no gateway (50 of 50 do not)" in case.run("plan", "--out", "plan.json", code=1)[1]
+    case.run("plan", "--out", "plan.json", "--draw-gateways", "--scheme", "spt")
+    assert all(len(held) == 1 for held in Plan.from_json((tmp_path / "plan.json").read_text()).subscriptions.values())
+    _written(tmp_path / "p.jsonl", [{"id": "p", "language": "relational", "text": "x > 1", "gateway": "nowhere"}])
+    assert "'p' is at gateway 'nowhere'" in case.run("plan", "--out", "plan.json", code=1)[1]
+    assert "serves profile 'p0', which is not in" in case.run("cost", "--plan", "plan.json", code=1)[1]
+
+
+def test_wrong_words_are_refused_before_anything_runs(topology: Topology, tmp_path: Path) -> None:
+    case = Case(tmp_path, topology)
+    assert "no scheme 'fast'" in case.run("plan", "--scheme", "fast", "--out", "plan.json", code=1)[1]
+    assert "no such folder" in case.run("plan", "--out", "nowhere/plan.json", code=1)[1]
+    _written(tmp_path / "broken.json", ["{}"])
+    assert "not a plan" in case.run("cost", "--plan", "broken.json", code=1)[1]
+    case.source = "b999"
+    assert "there is no broker 'b999'" in case.run("plan", "--out", "plan.json", code=1)[1]
+
+
+def test_matches_without_some_rows_keep_the_others() -> None:
+    matches = matches_of([{0, 1}, {2}, set(), {1}])
+    left = matches.without([0, 2])
+    assert [left.of(row).tolist() for row in range(4)] == [[], [2], [], [1]]
+    assert isinstance(left, Matches)
