@@ -13,6 +13,7 @@ from semcast.channels import Selectivity
 from semcast.channels import expressions as ex
 from semcast.planning import Plan, Subscriptions
 from semcast.planning.build import SCHEMES, Request, make_plan
+from semcast.planning.coordinators import keepers, shares, synchronised
 from semcast.planning.cost import cost_of
 from semcast.planning.router import Router
 from semcast.trees import Broker, Link, Topology
@@ -110,3 +111,30 @@ def test_on_the_sample_the_realised_estimate_is_the_counted_cost(world: World) -
     cost = cost_of(plan, world.topology, world.subscriptions, matches_of(world.sample), world.source, oracle_messages=0)
     assert cost.plan == pytest.approx(plan.estimate["realised"])
     assert np.isclose(cost.plan, sum(channel.rate * len(channel.tree) for channel in plan.channels))
+
+
+@given(data=st.data())
+def test_several_coordinators_decide_what_one_would(data: st.DataObject) -> None:
+    world = data.draw(worlds())
+    count = len(world.subscriptions.distinct)
+    names = st.sets(st.sampled_from(["price", "symbol", "volume", "sector"]))
+    attributes = data.draw(st.lists(names, min_size=count, max_size=count))
+    whole = Selectivity.of(matches_of(world.sample), count)
+    parts = shares(whole, attributes, data.draw(st.integers(1, 4)))
+    for profile, own in enumerate(attributes):
+        kept_by = {number for number, part in enumerate(parts) if profile in part.profiles}
+        assert kept_by == keepers(own, len(parts))
+    together = synchronised(parts, count)
+    assert together.matches.pairs().tolist() == whole.matches.pairs().tolist()
+    one, many = (
+        make_plan("semcast", Request(world.topology, world.source, world.subscriptions, statistics))
+        for statistics in (whole, together)
+    )
+    assert one == many
+
+
+def test_a_profile_that_nobody_keeps_is_missed() -> None:
+    whole = Selectivity.of(matches_of([{0}, {1}]), 2)
+    part = shares(whole, [["a"], ["a"]], 1)[0]
+    with pytest.raises(ValueError, match="no coordinator keeps profile 1"):
+        synchronised([part._replace(profiles=(0,))], 2)

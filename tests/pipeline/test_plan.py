@@ -161,6 +161,19 @@ def _counted_by_hand(case: Case, plan: Plan) -> float:
     return total / len(messages)
 
 
+def test_a_channel_is_explained_in_the_words_of_its_profiles(
+    spark: SparkSession, topology: Topology, tmp_path: Path
+) -> None:
+    case = Case(tmp_path, topology)
+    case.run("plan", "--scheme", "semcast", "--out", "plan.json")
+    words = ["--plan", str(tmp_path / "plan.json"), "--profiles", str(tmp_path / "p.jsonl"), "--json"]
+    found = json.loads(CliRunner().invoke(app, ["explain", "c0", *words]).stdout)
+    channel = Plan.from_json((tmp_path / "plan.json").read_text()).channels[0]
+    assert (found["carries"], found["links"]) == (channel.expression, len(channel.tree))
+    assert "[x >= " in found["in_words"]
+    assert "has no channel 'c999'" in str(CliRunner().invoke(app, ["explain", "c999", *words]).exception)
+
+
 def test_gateways_that_are_missing_or_unknown_are_named(
     spark: SparkSession, topology: Topology, tmp_path: Path
 ) -> None:

@@ -154,17 +154,18 @@ def evaluated(expression: Expression, row: Callable[[int], Bits], everything: Bi
             return found
 
 
-def text(expression: Expression, name: Callable[[int], str]) -> str:
-    """As people and plans write it; a name that is no plain word is quoted as in JSON."""
+def text(expression: Expression, name: Callable[[int], str], *, quote: bool = True) -> str:
+    """As people and plans write it; a name that is no plain word is quoted as in JSON, so that it can be read back."""
     match expression:
         case Atom(profile):
-            return _quoted(name(profile))
+            return _quoted(name(profile)) if quote else name(profile)
         case Not(part):
-            return "!" + _inner(part, name)
+            return "!" + _inner(part, name, quote)
         case Or(parts) | And(parts):
             if not parts:
                 return "false" if isinstance(expression, Or) else "true"
-            return (" | " if isinstance(expression, Or) else " & ").join(_inner(part, name) for part in parts)
+            between = " | " if isinstance(expression, Or) else " & "
+            return between.join(_inner(part, name, quote) for part in parts)
 
 
 def parse(written: str, numbers: Mapping[str, int]) -> Expression:
@@ -210,8 +211,8 @@ def _quoted(name: str) -> str:
     return name if _PLAIN.match(name) and name not in _WORDS else msgspec.json.encode(name).decode()
 
 
-def _inner(part: Expression, name: Callable[[int], str]) -> str:
-    written = text(part, name)
+def _inner(part: Expression, name: Callable[[int], str], quote: bool) -> str:
+    written = text(part, name, quote=quote)
     compound = isinstance(part, Or | And) and len(part.parts) > 1
     return f"({written})" if compound else written
 

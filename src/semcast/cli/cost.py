@@ -18,6 +18,7 @@ from semcast.cli.workload import (
     TopologyFile,
     matched,
     read_parsed,
+    read_plan,
     read_topology,
 )
 from semcast.model import SemcastError
@@ -44,17 +45,12 @@ def cost(
     """
     import numpy as np
 
-    from semcast.planning import Plan, PlanError, Subscriptions
+    from semcast.planning import Subscriptions
     from semcast.planning.cost import cost_of
 
     overlay = read_topology(topology)
     overlay.node(source)
-    try:
-        made = Plan.from_json(plan.read_bytes())
-    except OSError as error:
-        raise SemcastError(f"{plan}: cannot be read ({error.strerror})") from error
-    except PlanError as error:
-        raise SemcastError(f"{plan}: {error}") from error
+    made = read_plan(plan)
     for channel in made.channels:
         made.tree(channel, overlay)  # complains before Spark starts
     file = read_parsed(profiles, language, schema, namespace)

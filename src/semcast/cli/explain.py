@@ -18,7 +18,9 @@ _SHOWN = 20
 
 
 def explain(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The profile.", show_default=False)],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="The profile, or with --plan a channel's id.", show_default=False)
+    ],
     language: Annotated[str, typer.Option("--language", "-l", help="The profile language.")] = "relational",
     sample: Annotated[
         Path | None, typer.Option(help="Messages (a JSON Lines, CSV or Parquet file) to estimate the selectivity from.")
@@ -26,11 +28,20 @@ def explain(
     profiles: Annotated[
         Path | None, typer.Option(help="Other profiles: say which of them cover this one, and which it covers.")
     ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="A plan: explain its channel of the id TEXT instead of a profile.")
+    ] = None,
     schema: SchemaText = None,
     namespace: Namespaces = None,
     json: Json = False,
 ) -> None:
-    """Show how a profile is understood: its parts, canonical text, selectivity, and what covers it."""
+    """Show how a profile is understood: its parts, canonical text, selectivity, and what covers it.
+
+    With --plan, show a channel: what it carries (with --profiles in the profiles' own words), to whom, and over what.
+    """
+    if plan is not None:
+        _channel(plan, text, profiles, json)
+        return
     chosen, declared = by_name(language), read_schema(schema)
     namespaces = read_namespaces(namespace, chosen)
     profile = chosen.parse(text, declared, namespaces=namespaces)
@@ -49,6 +60,47 @@ def explain(
         render.data(found)
     else:
         _show(found)
+
+
+def _channel(path: Path, name: str, profiles: Path | None, json: bool) -> None:
+    from semcast.channels import expressions
+    from semcast.cli.workload import read_plan
+
+    made = read_plan(path)
+    channel = next((channel for channel in made.channels if channel.id == name), None)
+    if channel is None:
+        raise SemcastError(f"{path} has no channel {name!r}; it has {len(made.channels):,}, from c0 on")
+    found = {
+        "channel": name,
+        "carries": channel.expression,
+        "rate": channel.rate,
+        "rendezvous": channel.rendezvous,
+        "links": len(channel.tree),
+        "gateways": list(channel.gateways),
+        "profiles": list(channel.profiles),
+    }
+    expression = made.expression(channel)
+    if expression is not None and profiles is not None:
+        from semcast.pipeline.records import read_profiles
+
+        file = read_profiles(profiles)
+        words = {record.id: f"[{file.language.canonical(record.profile)}]" for record in file.records}
+        ids = list(made.subscriptions)
+        found["in_words"] = expressions.text(expression, lambda n: words.get(ids[n], ids[n]), quote=False)
+    if json:
+        render.data(found)
+        return
+    for key, value in found.items():
+        shown = _some(value) if isinstance(value, list) else f"{value:.2%}" if key == "rate" else value
+        title = key.replace("_", " ")
+        render.stdout.print(
+            f"{title:<12} {'any message, by its gateways' if shown is None else shown}", markup=False, soft_wrap=True
+        )
+
+
+def _some(ids: list[str]) -> str:
+    more = f" … and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
+    return f"{len(ids):,}: {', '.join(ids[:_SHOWN])}{more}" if ids else "none"
 
 
 def _selectivity(chosen: Language[Any], profile: Any, sample: Path, schema: Schema | None) -> dict[str, Any]:

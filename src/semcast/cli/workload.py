@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from semcast.matching.matches import Matches
     from semcast.pipeline.records import ProfileFile, ProfileRecord
-    from semcast.planning import Subscriptions
+    from semcast.planning import Plan, Subscriptions
     from semcast.trees import Topology
 
 ProfilesFile = Annotated[
@@ -56,6 +56,18 @@ def read_topology(path: Path) -> Topology:
     except OSError as error:
         raise SemcastError(f"{path}: cannot be read ({error.strerror})") from error
     except TopologyError as error:
+        raise SemcastError(f"{path}: {error}") from error
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan in a file; what is wrong with it is said with the file's name."""
+    from semcast.planning import Plan, PlanError
+
+    try:
+        return Plan.from_json(path.read_bytes())
+    except OSError as error:
+        raise SemcastError(f"{path}: cannot be read ({error.strerror})") from error
+    except PlanError as error:
         raise SemcastError(f"{path}: {error}") from error
 
 
