@@ -125,3 +125,13 @@ def _reached(members: set[int], ends: list[list[int]]) -> set[int]:
             seen.add(node)
             todo += near[node]
     return seen
+
+
+@kinds
+@pytest.mark.parametrize("degree", [3, 7.5, 20])
+def test_ten_thousand_brokers_have_the_degree_asked_for(kind: str, degree: float) -> None:
+    topology = made(kind, 10_000, 1, degree)
+    assert len(topology.brokers) == 10_000
+    assert topology.degree == pytest.approx(degree, abs=1e-4)
+    assert len(topology.gateways) == 2000
+    assert not len(topology.graph.unreached(0))

@@ -117,8 +117,7 @@ class Case:
     def run(self, *words: str, code: int = 0) -> tuple[str, str]:
         files = ["--profiles", "p.jsonl", "--messages", "m.jsonl", "--topology", "t.json", "--source", self.source]
         given = [str(self.folder / word) if word.endswith(("jsonl", ".json")) else word for word in (*words, *files)]
-        if not app.registered_commands:
-            _register()
+        _register()
         done = CliRunner().invoke(app, given)
         if code == 0:
             assert done.exit_code == 0, (done.output, done.exception)

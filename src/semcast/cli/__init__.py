@@ -26,6 +26,8 @@ app = typer.Typer(
 
 
 def _register() -> None:
+    if app.registered_commands:  # main() runs again in tests, and every repetition would make all commands slower
+        return
     from semcast.cli.bench import bench
     from semcast.cli.cost import cost
     from semcast.cli.covers import covers

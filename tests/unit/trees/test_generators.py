@@ -17,16 +17,6 @@ def rng(seed: int = 1) -> np.random.Generator:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("degree", [3, 7.5, 20])
-def test_ten_thousand_brokers_have_the_degree_asked_for(kind: str, degree: float) -> None:
-    topology = generate(kind, 10_000, rng(), degree=degree)
-    assert len(topology.brokers) == 10_000
-    assert topology.degree == pytest.approx(degree, abs=1e-4)
-    assert len(topology.gateways) == 2000
-    assert not len(topology.graph.unreached(0))
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("brokers", "links"), [(1, 0), (2, 1), (3, 3), (5, 10), (6, 12)])
 def test_without_a_degree_few_brokers_have_what_links_they_can(kind: str, brokers: int, links: int) -> None:
     topology = generate(kind, brokers, rng())
