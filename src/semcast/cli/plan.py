@@ -199,4 +199,4 @@ def _above(value: float | None, oracle: float | None) -> str:
 def _short(expression: str | None) -> str:
     if expression is None:
         return "any message, by its gateways"
-    return expression if len(expression) <= 24 else expression[:23] + "…"
+    return expression if len(expression) <= 18 else expression[:17] + "…"
