@@ -1,0 +1,168 @@
+"""How near masked channels come to the least that any scheme could send, on messages no plan has seen.
+
+For each overlay, workload and seed: mean link transmissions of 300 held-out messages with 1, 16 and 64 masked
+channels, beside unicast, shortest paths filtered at every hop, one Steiner tree for all gateways (whole, and
+filtered), the per-message oracle and its certified bound. Rows are written as they come, and what is there already
+is not done again.
+"""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import NamedTuple, get_type_hints
+
+import numpy as np
+
+from semcast.experiments.demands import INTERESTS, Setting, draw
+from semcast.planning import masked
+from semcast.planning.masks import interested, mask_bytes
+from semcast.trees import Demand, Graph, Topology, Tree, evaluate
+from semcast.trees.choice import Choice
+from semcast.trees.generators import generate
+from semcast.trees.oracle import Oracle
+from semcast.trees.roles import SOURCE
+from semcast.trees.steiner import local_search
+
+CHANNELS = (1, 16, 64)
+
+
+class Case(NamedTuple):
+    """One overlay with one workload."""
+
+    degree: int
+    interest: str
+    seed: int
+
+
+class Row(NamedTuple):
+    """Mean transmissions per held-out message, and what it took to plan them."""
+
+    degree: int
+    interest: str
+    seed: int
+    gateways: float
+    """That want a message, on average."""
+    unicast: float
+    spt: float
+    one_tree: float
+    """A Steiner tree for all gateways, every message over all of it."""
+    one_tree_filtered: float
+    masked_1: float
+    masked_16: float
+    masked_64: float
+    oracle: float
+    bound: float
+    """What no tree can do without, certified."""
+    channels_16: int
+    channels_64: int
+    mask_bytes: float
+    plan_seconds_1: float
+    plan_seconds_16: float
+    plan_seconds_64: float
+
+
+class Gap(NamedTuple):
+    """How far above the oracle, and above the bound, in per cent."""
+
+    oracle: float
+    bound: float
+
+
+FULL = [Case(degree, name, seed) for seed in (1, 2, 3) for degree in (4, 10) for name in INTERESTS]
+QUICK = [Case(degree, name, 1) for degree in (4, 10) for name in ("disjoint-41", "independent-19", "hot-80")]
+
+
+def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
+    """Draw, plan on the sample, and count on the held-out messages; all but the seconds depends on the case only."""
+    rng = np.random.default_rng([case.seed, case.degree])
+    topology = generate("waxman", setting.brokers, rng, degree=float(case.degree), sources=1)
+    (source,) = (node for node, broker in enumerate(topology.brokers) if SOURCE in broker.roles)
+    drawn = draw(INTERESTS[case.interest], topology, case.seed, setting)
+    held_out = drawn.held_out
+    one, some, many = (_planned(topology.graph, source, drawn.sample, held_out, n, case.seed) for n in CHANNELS)
+    oracle = Oracle(topology.graph, source).costs(held_out, held_out.messages, rng)
+    steiner = _steiner(topology, source)
+    sizes = interested(held_out)
+    return Row(
+        degree=case.degree,
+        interest=case.interest,
+        seed=case.seed,
+        gateways=float(sizes.mean()),
+        unicast=evaluate.unicast(topology.graph, held_out, source).mean,
+        spt=evaluate.pruned(topology.graph, _shortest(topology.graph, source), held_out).mean,
+        one_tree=float(len(steiner)),
+        one_tree_filtered=evaluate.pruned(topology.graph, steiner, held_out).mean,
+        masked_1=one.transmissions,
+        masked_16=some.transmissions,
+        masked_64=many.transmissions,
+        oracle=float(oracle.found.mean()),
+        bound=float(oracle.bound.mean()),
+        channels_16=some.channels,
+        channels_64=many.channels,
+        mask_bytes=float(mask_bytes(len(topology.gateways), sizes).mean()),
+        plan_seconds_1=one.seconds,
+        plan_seconds_16=some.seconds,
+        plan_seconds_64=many.seconds,
+    )
+
+
+def table(path: Path, cases: Sequence[Case], jobs: int = 2, setting: Setting = Setting()) -> Iterator[Row]:  # noqa: B008
+    """Measure what ``path`` has no row of yet, in ``jobs`` processes; yields all rows, those that were there first."""
+    known = {Case(row.degree, row.interest, row.seed): row for row in read(path)} if path.exists() else {}
+    yield from (known[case] for case in cases if case in known)
+    left = [case for case in cases if case not in known]
+    with path.open("a", newline="") as file, ProcessPoolExecutor(jobs) as workers:
+        writer = csv.writer(file)
+        if not known:
+            writer.writerow(Row._fields)
+        for done in as_completed([workers.submit(measure, case, setting) for case in left]):
+            writer.writerow(done.result())
+            file.flush()
+            yield done.result()
+
+
+def read(path: Path) -> list[Row]:
+    kinds = get_type_hints(Row)
+    with path.open(newline="") as file:
+        return [Row(**{name: kinds[name](value) for name, value in line.items()}) for line in csv.DictReader(file)]
+
+
+def gaps(rows: Iterable[Row], channels: int) -> dict[tuple[int, str], Gap]:
+    """Per degree and workload, over all seeds together: what masked channels cost above the oracle and the bound."""
+    sums: dict[tuple[int, str], list[float]] = {}
+    for row in rows:
+        total = sums.setdefault((row.degree, row.interest), [0.0, 0.0, 0.0])
+        for place, value in enumerate((getattr(row, f"masked_{channels}"), row.oracle, row.bound)):
+            total[place] += value
+    return {
+        key: Gap(100 * (ours / oracle - 1), 100 * (ours / bound - 1)) for key, (ours, oracle, bound) in sums.items()
+    }
+
+
+class _Planned(NamedTuple):
+    transmissions: float
+    channels: int
+    seconds: float
+
+
+def _planned(graph: Graph, source: int, sample: Demand, held_out: Demand, channels: int, seed: int) -> _Planned:
+    started = time.process_time()
+    plan = masked.plan(graph, {source: sample}, channels, np.random.default_rng(seed))
+    seconds = time.process_time() - started
+    chosen = Choice.of(graph, plan.trees, plan.gateways, source).choose(held_out)
+    routed = evaluate.Routed(plan.trees, chosen.carried(len(plan.trees), held_out), masked=True)
+    return _Planned(evaluate.transmissions(graph, routed, held_out, source).mean_with_leg, len(plan.trees), seconds)
+
+
+def _shortest(graph: Graph, source: int) -> Tree:
+    parent = graph.paths(source).parent.tolist()
+    return Tree.of(source, {node: above for node, above in enumerate(parent) if above >= 0})
+
+
+def _steiner(topology: Topology, source: int) -> Tree:
+    found = local_search(topology.graph, source, topology.gateways)
+    return Tree.joining(topology.graph, source, found.links.tolist())

@@ -1,0 +1,66 @@
+"""Workloads of the oracle table: who wants how much, and that messages to judge by are not those to plan by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from semcast.experiments import oracle
+from semcast.experiments.demands import INTERESTS, Independent, Setting, disjoint, draw, intervals
+from semcast.planning.masks import interested
+from semcast.trees import Topology
+from semcast.trees.generators import generate
+
+
+@pytest.fixture(scope="module")
+def topology() -> Topology:
+    return generate("waxman", 600, np.random.default_rng(1), degree=4.0)
+
+
+@pytest.mark.parametrize("name", INTERESTS)
+def test_a_workload_interests_as_many_gateways_as_its_name_says(name: str, topology: Topology) -> None:
+    drawn = draw(INTERESTS[name], topology, 1, Setting(sample=10, held_out=400))
+    assert interested(drawn.held_out).mean() == pytest.approx(float(name.rpartition("-")[2]), rel=0.1)
+    again = draw(INTERESTS[name], topology, 1, Setting(sample=10, held_out=400))
+    assert np.array_equal(drawn.held_out.wanted, again.held_out.wanted)
+    assert not np.array_equal(drawn.sample.wanted[:, 0], drawn.held_out.wanted[:, 0])
+
+
+def test_clients_of_one_profile_want_the_same_messages(topology: Topology) -> None:
+    held = disjoint(0.005)(7_000, np.random.default_rng(1))
+    matches = held.draw(100, np.random.default_rng(2))
+    assert matches.counts().tolist() == [1] * 100
+    assert len(set(held.held.tolist())) == 35
+
+
+def test_intervals_match_the_share_they_are_drawn_for() -> None:
+    held = intervals(2, 0.04)(2_000, np.random.default_rng(1))
+    share = held.draw(500, np.random.default_rng(2)).counts().mean() / 2_000
+    # An interval may begin before 0: it lies on 1 + width, of which messages take 1.
+    assert share == pytest.approx(0.04 / 1.2**2, rel=0.1)
+
+
+def test_independent_matches_have_their_chance() -> None:
+    held = Independent(1_000, 0.05)
+    counts = held.draw(2_000, np.random.default_rng(3)).counts()
+    assert counts.mean() == pytest.approx(50, rel=0.02)
+    assert counts.var() == pytest.approx(47.5, rel=0.15)
+
+
+def test_a_table_goes_on_where_it_was_left(tmp_path: Path) -> None:
+    cases = [oracle.Case(4, "disjoint-97", seed) for seed in (1, 2)]
+    small = Setting(brokers=80, clients=300, sample=120, held_out=10)
+    path = tmp_path / "oracle.csv"
+    (first,) = oracle.table(path, cases[:1], 1, small)
+    rows = list(oracle.table(path, cases, 1, small))
+    assert rows[0] == first
+    assert oracle.read(path) == rows
+    assert [row.seed for row in rows] == [1, 2]
+    for row in rows:
+        assert row.bound <= row.masked_64 <= row.masked_1 <= row.spt <= row.unicast
+        assert row.bound <= row.oracle
+        assert row.masked_1 <= row.one_tree
+    gap = oracle.gaps(rows, 64)[4, "disjoint-97"]
+    assert gap.bound >= max(gap.oracle, 0)
