@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 12
 _SCHEMES = (
-    "unicast (a copy per gateway), spt (filtered at every hop), semcast (2005), semcast-merge, semcast-noisemerge, "
-    "semcast-threshold (2004), semcast-o (2005 with central trees)."
+    "masked (few trees, each message over its cheapest, to exactly its gateways), unicast (a copy per gateway), "
+    "spt (filtered at every hop), semcast (2005), semcast-merge, semcast-noisemerge, semcast-threshold (2004), "
+    "semcast-o (2005 with central trees)."
 )
 
 
@@ -38,7 +39,8 @@ def plan(
     messages: MessagesFile,
     topology: TopologyFile,
     source: SourceBroker,
-    scheme: Annotated[str, typer.Option(help=_SCHEMES)] = "semcast",
+    scheme: Annotated[str, typer.Option(help=_SCHEMES)] = "masked",
+    channels: Annotated[int, typer.Option(min=1, help="At most so many channels (masked).")] = 64,
     seed: Annotated[int, typer.Option(help="For rendezvous points and the order in which gateways join.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Where the plan goes; default: stdout.", show_default=False)] = None,
     join: Annotated[
@@ -111,6 +113,7 @@ def plan(
         Settings(max_merges=max_merges, threshold=threshold),
         matrix,
         lambda wide, narrow: file.language.covers(distinct[wide], distinct[narrow]),
+        channels,
     )
     searching = time.perf_counter()
     with render.step(f"planning {scheme}") as shown:

@@ -15,6 +15,8 @@ from semcast.channels.expressions import any_of, text
 from semcast.channels.hierarchy import Covers
 from semcast.channels.spans import Gateways, places_of
 from semcast.model import SemcastError
+from semcast.planning import masked
+from semcast.planning.demands import demand_of
 from semcast.planning.plan import Plan, PlannedChannel
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
@@ -23,7 +25,8 @@ from semcast.trees.estimate import JoinEstimate
 from semcast.trees.joins import Closest
 from semcast.trees.steiner import shortest_path_tree, takahashi_matsuyama
 
-SCHEMES = ("unicast", "spt", *PAPER_SCHEMES)
+SCHEMES = ("masked", "unicast", "spt", *PAPER_SCHEMES)
+MAX_CHANNELS = 64
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Request:
     matrix: Overlap | None = None
     """The overlap matrix, with all containment, where it is known already."""
     covers: Covers | None = None
+    channels: int = MAX_CHANNELS
+    """At most so many, under ``masked``; the papers' schemes have as many as they find."""
     term: int = 1
     epoch: int = 1
 
@@ -50,6 +55,8 @@ def make_plan(scheme: str, request: Request, say: Callable[[str], None] = lambda
     if scheme not in SCHEMES:
         raise SemcastError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
     builder = _Builder(request, say)
+    if scheme == "masked":
+        return builder.masked()
     if scheme == "unicast":
         return builder.unicast()
     if scheme == "spt":
@@ -66,6 +73,20 @@ class _Builder:
         self._nodes = [request.topology.node(gateway) for gateway in request.subscriptions.gateways]
         self._source = request.topology.node(request.source)
         self._rng = np.random.default_rng(request.seed)
+
+    def masked(self) -> Plan:
+        """Few trees over all gateways, of which each message takes its cheapest."""
+        request = self._request
+        self._say(f"at most {request.channels} trees")
+        demand = demand_of(request.selectivity.matches, self._subscriptions, self._topology)
+        found = masked.plan(self._topology.graph, {self._source: demand}, request.channels, self._rng)
+        everyone = range(len(self._subscriptions.distinct))
+        gateways = (1 << len(self._nodes)) - 1
+        trees = [tree.rooted_at(self._source) for tree in found.trees]
+        channels = [self._planned(number, None, everyone, gateways, tree) for number, tree in enumerate(trees)]
+        expected = {"plan": found.cost, "validated": found.validated, "one_tree": found.single}
+        expected |= {"cuts": float(found.cuts), "stopped": float(found.stopped == "budget")}
+        return self._plan("masked", self._rated(channels, "masked"), expected)
 
     def unicast(self) -> Plan:
         """A channel per gateway, along a shortest path from the source."""
@@ -160,9 +181,9 @@ class _Builder:
             same_as=dict(self._subscriptions.same_as),
         )
 
-    def _rated(self, channels: Sequence[PlannedChannel]) -> list[PlannedChannel]:
+    def _rated(self, channels: Sequence[PlannedChannel], scheme: str = "") -> list[PlannedChannel]:
         """With the share of the sample that each carries, by weight."""
-        plan = self._plan("", channels, {})
+        plan = self._plan(scheme, channels, {})
         carried = Router(plan, self._subscriptions.distinct).carried(self._request.selectivity.matches)
         weights, total = self._request.selectivity.weights, self._request.selectivity.total or 1.0
         rates = [weights[_set(row, len(weights))].sum() / total for row in carried]

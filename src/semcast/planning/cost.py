@@ -13,6 +13,7 @@ import numpy as np
 
 from semcast.matching.matches import Matches
 from semcast.planning.demands import demand_of
+from semcast.planning.masks import interested, mask_bytes
 from semcast.planning.plan import Plan
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
@@ -47,6 +48,8 @@ class Cost:
     max_stress: float
     """Transmissions per message over the busiest link."""
     channels_per_message: float
+    mask_bytes: float | None
+    """Header bytes that a message carries to name its gateways, mean; None where nobody needs them."""
     missed: int
     """Deliveries that the plan does not make: 0, or it withholds messages."""
     extra: int
@@ -74,7 +77,7 @@ def cost_of(
     """
     node = topology.node(source)
     demand = demand_of(matches, subscriptions, topology)
-    router = Router(plan, subscriptions.distinct)
+    router = Router(plan, subscriptions.distinct, source, topology)
     trees = [plan.tree(channel, topology) for channel in plan.channels]
     routed = Routed(trees, router.carried(matches), plan.filtered)
     counted = evaluate.transmissions(topology.graph, routed, demand, node)
@@ -98,6 +101,7 @@ def cost_of(
         depth=delivered.depth,
         max_stress=float(counted.per_link.max(initial=0)) / each,
         channels_per_message=float(np.bitwise_count(routed.carried).sum()) / each,
+        mask_bytes=_mask_bytes(demand) if plan.scheme == "masked" else None,
         missed=delivered.missed,
         extra=_extra(plan, topology, routed, demand),
     )
@@ -106,6 +110,12 @@ def cost_of(
 def _spt(topology: Topology, demand: Demand, source: int) -> Tree:
     found = shortest_path_tree(topology.graph, source, demand.gateways.tolist())
     return found.tree
+
+
+def _mask_bytes(demand: Demand) -> float:
+    wanting = interested(demand)
+    wanted = wanting[wanting > 0]
+    return float(mask_bytes(len(demand.gateways), wanted).mean()) if len(wanted) else 0.0
 
 
 def _extra(plan: Plan, topology: Topology, routed: Routed, demand: Demand) -> int:
