@@ -35,8 +35,13 @@ class Cost:
     spt: float
     """A shortest-path tree, filtered at every hop."""
     oracle: float | None
-    """A tree per message, over a sample; None where no message was looked at."""
+    """A tree per message, found for a sample of them; None where no message was looked at.
+
+    The sample's mean, times what all messages cost by ``spt`` over what the sample does: both kinds of cost go
+    together, so this is far nearer to the mean of all than the sample's own.
+    """
     oracle_bound: float | None
+    """What no trees can do with less than: certified for the sample, and scaled like ``oracle``."""
     oracle_messages: int
     weighted: float
     """The plan with its legs, where a transmission costs what its link costs."""
@@ -84,6 +89,8 @@ def cost_of(
     delivered = evaluate.delivery(topology.graph, routed, demand, node)
     known = Oracle(topology.graph, node, effort).costs(demand, oracle_messages, rng or np.random.default_rng(0), done)
     asked = len(known.messages)
+    spt = evaluate.pruned(topology.graph, _spt(topology, demand, node), demand)
+    scale = spt.mean / (float(spt.on_trees[known.messages].mean()) or 1.0) if asked else 1.0
     each = max(1, demand.messages)
     return Cost(
         messages=demand.messages,
@@ -91,9 +98,9 @@ def cost_of(
         plan_with_leg=counted.mean_with_leg,
         unicast=evaluate.unicast(topology.graph, demand, node).mean,
         unicast_clients=evaluate.unicast_clients(topology.graph, demand, node),
-        spt=evaluate.pruned(topology.graph, _spt(topology, demand, node), demand).mean,
-        oracle=float(known.found.mean()) if asked else None,
-        oracle_bound=float(known.bound.mean()) if asked else None,
+        spt=spt.mean,
+        oracle=scale * float(known.found.mean()) if asked else None,
+        oracle_bound=scale * float(known.bound.mean()) if asked else None,
         oracle_messages=asked,
         weighted=evaluate.weighted(topology.graph, counted.per_link, demand.messages),
         stretch=delivered.stretch,
