@@ -37,12 +37,13 @@ def figures(
     """Measure the papers' figures anew and draw them.
 
     There are: topics (Figures 4 to 10 of the paper on hierarchical streaming), trees (low-cost joins against central
-    Steiner trees, SemCast 2005 §5), delay-bounds (2005 Figure 10).
+    Steiner trees, SemCast 2005 §5), delay-bounds (2005 Figure 10), oracle (what schemes cost above a tree per message).
     """
+    from semcast.experiments.oracle_figure import oracle
     from semcast.experiments.topics import topics
     from semcast.experiments.trees import delay_bounds, joins
 
-    makers = {"topics": topics, "trees": joins, "delay-bounds": delay_bounds}
+    makers = {"topics": topics, "trees": joins, "delay-bounds": delay_bounds, "oracle": oracle}
     for name in names or []:
         if name not in makers:
             raise SemcastError(f"there is no figure {name!r}; there is {', '.join(makers)}")
