@@ -56,8 +56,8 @@ def _drawn(rows: Sequence[Row]) -> Any:
             )  # fmt: skip
         dress(axes, f"Waxman, degree {degree}", "% above a tree per message", "")
         axes.set_yticks(range(len(names)), names)
-        axes.invert_yaxis()
         axes.axvline(0, color=GREY, linewidth=0.8)
+    panels[0][0].invert_yaxis()  # shared by all
     drawn.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7)
     return drawn
 
@@ -70,8 +70,8 @@ def _note(rows: Sequence[Row], quick: bool) -> list[str]:
         worst = max(found, key=lambda key: found[key].oracle)
         average, certain = sum(over) / len(over), sum(bound) / len(bound)
         lines.append(
-            f"At most {channels} masked channels: {average:.1f} % above the oracle on average, {max(over):.1f} % at worst "
-            f"({worst[1]}, degree {worst[0]}); {certain:.1f} % above the bound."
+            f"At most {channels} masked channels: {average:.1f} % above the oracle on average, {max(over):.1f} % at "
+            f"worst ({worst[1]}, degree {worst[0]}); {certain:.1f} % above the bound."
         )
     spt = [100 * _above(row, "spt") for row in rows]
     lines.append(f"Shortest paths filtered at every hop: {min(spt):.0f} to {max(spt):.0f} % above the oracle.")
