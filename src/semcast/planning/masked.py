@@ -34,7 +34,7 @@ from semcast.trees.steiner import local_search, shortest_path_tree
 Stop = Literal["budget", "settled"]
 VALIDATED = 0.1  # share of the sample that decides and is not searched on
 LEAST_GAIN = 0.00005  # of the mean cost: what a channel must bring on the messages set apart
-_ROUNDS, _NOISE = 20, 2.0  # of the search for one tree; see docs/channels.md for what others gave
+_ROUNDS, _NOISE = 20, 2.0  # of the search for one tree; half and twice the noise ended dearer
 _POLISH_ROUNDS = 40  # of a tree that was taken in and is made better
 _BASE_ROUNDS, _BASE_NOISE = 120, 1.0  # of the tree for all messages, from which all others descend
 
@@ -71,7 +71,7 @@ def plan(
     """Find at most ``channels`` trees for what was sampled at each source.
 
     Every tree spans all gateways and all sources, so a message has no leg. ``budget`` counts cuts; the default
-    takes a second for one channel and some 15 s for 64, with 600 brokers and 10,000 messages. ValueError where
+    takes a second for one channel and some 20 s for 64, with 600 brokers and 10,000 messages. ValueError where
     the overlay is not connected.
     """
     seen, apart = Signatures.of(samples).divided(VALIDATED, rng)
