@@ -151,6 +151,14 @@ class Drawn(NamedTuple):
 
     sample: Demand
     held_out: Demand
+    sample_matches: Matches
+    held_out_matches: Matches
+    profiles: int
+    """How many are distinct."""
+    held: NDArray[np.int64]
+    """Per client its profile."""
+    at: NDArray[np.int64]
+    """Per client the place of its gateway."""
 
 
 def draw(interest: Interest, topology: Topology, seed: int, setting: Setting = Setting()) -> Drawn:  # noqa: B008
@@ -159,11 +167,11 @@ def draw(interest: Interest, topology: Topology, seed: int, setting: Setting = S
     held = interest(setting.clients, by_profile)
     gateway = by_gateway.integers(0, len(topology.gateways), setting.clients)
     order = np.argsort(held.held, kind="stable")
-    clients = _Clients(np.searchsorted(held.held[order], np.arange(held.held.max() + 2)), gateway[order])
-    return Drawn(
-        _demand(held.draw(setting.sample, by_sample), clients, topology.gateways),
-        _demand(held.draw(setting.held_out, by_held_out), clients, topology.gateways),
-    )
+    profiles = int(held.held.max()) + 1
+    clients = _Clients(np.searchsorted(held.held[order], np.arange(profiles + 1)), gateway[order])
+    sample, held_out = held.draw(setting.sample, by_sample), held.draw(setting.held_out, by_held_out)
+    first, second = (_demand(matches, clients, topology.gateways) for matches in (sample, held_out))
+    return Drawn(first, second, sample, held_out, profiles, held.held, gateway)
 
 
 class _Clients(NamedTuple):

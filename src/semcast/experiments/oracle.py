@@ -1,9 +1,9 @@
 """How near masked channels come to the least that any scheme could send, on messages no plan has seen.
 
 For each overlay, workload and seed: mean link transmissions of 300 held-out messages with 1, 16 and 64 masked
-channels, beside unicast, shortest paths filtered at every hop, one Steiner tree for all gateways (whole, and
-filtered), the per-message oracle and its certified bound. Rows are written as they come, and what is there already
-is not done again.
+channels, beside the papers' schemes, unicast, shortest paths filtered at every hop, one Steiner tree for all gateways
+(whole, and filtered), the per-message oracle and its certified bound. Rows are written as they come, and what is
+there already is not done again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import NamedTuple, get_type_hints
 import numpy as np
 
 from semcast.experiments.demands import INTERESTS, Setting, draw
+from semcast.experiments.papers import paper_costs
 from semcast.planning import masked
 from semcast.planning.masks import interested, mask_bytes
 from semcast.trees import Demand, Graph, Topology, Tree, evaluate
@@ -54,6 +55,13 @@ class Row(NamedTuple):
     masked_1: float
     masked_16: float
     masked_64: float
+    semcast: float
+    """The papers' schemes, with their legs."""
+    semcast_merge: float
+    semcast_noisemerge: float
+    semcast_threshold: float
+    semcast_o: float
+    semcast_channels: int
     oracle: float
     bound: float
     """What no tree can do without, certified."""
@@ -86,6 +94,7 @@ def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
     one, some, many = (_planned(topology.graph, source, drawn.sample, held_out, n, case.seed) for n in CHANNELS)
     oracle = Oracle(topology.graph, source).costs(held_out, held_out.messages, rng)
     steiner = _steiner(topology, source)
+    papers = paper_costs(topology, source, drawn, case.seed)
     sizes = interested(held_out)
     return Row(
         degree=case.degree,
@@ -99,6 +108,12 @@ def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
         masked_1=one.transmissions,
         masked_16=some.transmissions,
         masked_64=many.transmissions,
+        semcast=papers["semcast"].with_leg,
+        semcast_merge=papers["semcast-merge"].with_leg,
+        semcast_noisemerge=papers["semcast-noisemerge"].with_leg,
+        semcast_threshold=papers["semcast-threshold"].with_leg,
+        semcast_o=papers["semcast-o"].with_leg,
+        semcast_channels=papers["semcast"].channels,
         oracle=float(oracle.found.mean()),
         bound=float(oracle.bound.mean()),
         channels_16=some.channels,

@@ -18,6 +18,7 @@ _SCHEMES = {
     "one_tree_filtered": ("a Steiner tree of all gateways, filtered", GREEN),
     "spt": ("shortest-path tree, filtered at every hop", ORANGE),
 }
+_PAPERS = ("semcast", "semcast_merge", "semcast_noisemerge", "semcast_threshold", "semcast_o")
 _QUICK_SETTING = Setting(brokers=100, clients=1000, sample=1000, held_out=60)
 
 
@@ -75,6 +76,10 @@ def _note(rows: Sequence[Row], quick: bool) -> list[str]:
         )
     spt = [100 * _above(row, "spt") for row in rows]
     lines.append(f"Shortest paths filtered at every hop: {min(spt):.0f} to {max(spt):.0f} % above the oracle.")
+    for scheme in _PAPERS:
+        above = [100 * _above(row, scheme) for row in rows]
+        name = scheme.replace("_", "-")
+        lines.append(f"{name}, legs included: {min(above):.0f} to {max(above):.0f} % above the oracle.")
     lines.append(
         "Held-out messages, never those that a plan was made or chosen from." + (" Small networks." if quick else "")
     )

@@ -62,5 +62,7 @@ def test_a_table_goes_on_where_it_was_left(tmp_path: Path) -> None:
         assert row.bound <= row.masked_64 <= row.masked_1 <= row.spt <= row.unicast
         assert row.bound <= row.oracle
         assert row.masked_1 <= row.one_tree
+        assert min(row.semcast, row.semcast_merge, row.semcast_noisemerge, row.semcast_threshold) >= row.bound
+        assert row.semcast_o <= row.semcast
     gap = oracle.gaps(rows, 64)[4, "disjoint-97"]
     assert gap.bound >= max(gap.oracle, 0)
