@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 
 import semcast
-from semcast.matching.xpath import ENGINES, XPathMatcher
+from semcast.matching.xpath import ENGINES, XPathMatcher, flat, trees
 from semcast.matching.xpath import documents as xml
 from semcast.matching.xpath.accesses import accesses, refutations
-from semcast.matching.xpath.automaton import Automaton
 from semcast.matching.xpath.dfa import DfaEngine
 
 language = semcast.language("xpath")
@@ -182,7 +181,7 @@ def test_an_external_entity_is_not_read(engine: str, tmp_path: Path) -> None:
 
 
 def test_a_payload_beyond_the_limit_is_not_parsed(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xml, "MAX_BYTES", 1000)
+    monkeypatch.setattr(trees, "MAX_BYTES", 1000)
     assert matched(["a"], "<a>" + "x" * 993 + "</a>", engine) == ["a"]
     assert matched(["a"], "<a>" + "x" * 994 + "</a>", engine) == []
 
@@ -205,15 +204,23 @@ def test_a_matcher_travels_by_pickle(engine: str) -> None:
     assert (len(again), len(matcher)) == (2, 1)
 
 
-def test_a_document_is_parsed_once_for_all_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed: list[object] = []
-    parse = xml._tree
-    monkeypatch.setattr(xml, "_tree", lambda *given: parsed.append(given) or parse(*given))
+def test_a_payload_of_too_many_tags_is_not_parsed(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MAX_TAGS", 4)
+    assert matched(["a"], "<?p?><a><b/></a>", engine) == ["a"]
+    assert matched(["a"], "<?p?><a><b/><b/></a>", engine) == []
+
+
+@pytest.mark.parametrize("document", [NEWS, f"<?p?>{NEWS}"])
+def test_a_document_is_read_once_for_all_segments(document: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    scan, parse = flat.scan, trees.tree_of
+    monkeypatch.setattr(flat, "scan", lambda *given: read.append("scanned") or scan(*given))
+    monkeypatch.setattr(trees, "tree_of", lambda *given: read.append("parsed") or parse(*given))
     matcher = language.matcher([language.parse(f"a{i}") for i in range(50)])
     for text in ("news", "//item"):
         matcher.add(language.parse(text))
-        matcher.match(pa.table({"payload": [NEWS]}))
-    assert len(parsed) == 2
+        matcher.match(pa.table({"payload": [document]}))
+    assert read == (["scanned"] * 2 if document == NEWS else ["scanned", "parsed"] * 2)
 
 
 @pytest.mark.parametrize(
@@ -251,17 +258,55 @@ def test_what_has_no_access_has_a_negation_that_has(text: str) -> None:
     assert refutations(expression)
 
 
+def _found(engine: DfaEngine, documents: list[str]) -> list[list[int]]:
+    (read,) = xml.documents_of(pa.table({"payload": documents}))
+    pairs: list[list[int]] = engine.match(read).pairs().tolist()
+    return pairs
+
+
 def test_states_are_dropped_when_they_take_too_much_room() -> None:
-    profiles = [language.parse(text) for text in ("//a/b", "//b//c", "/a//c/@x = 1", "//*/c")]
-    engine, oracle = DfaEngine(profiles), language.matcher(profiles, engine="lxml")
-    asked = [(access, i) for i, p in enumerate(profiles) for access in accesses(p.expression) or []]
-    engine._automaton = small = Automaton(asked, max_size=30)
-    documents = [f"<a><b><c x='{i % 2}'/><t{i}><c/></t{i}></b></a>" for i in range(40)]
-    table = pa.table({"payload": documents})
-    parsed = next(xml.documents_of(table))
-    assert engine.match(parsed).pairs().tolist() == oracle.match(table).pairs().tolist()
-    assert small.evictions > 5
-    assert small._size < 100
+    names = ["a", "b", "c", "d"]
+    texts = [f"//{x}/{y}//{z}/@x = {n}" for x in names for y in names for n, z in enumerate(names)]
+    profiles = [language.parse(text) for text in [*texts, "//*/c", "/a//c[@x][../a or .//b]".replace("../a or ", "")]]
+    documents = []
+    for i in range(40):
+        path = [names[(i >> k) % 4] for k in range(5)] + names[: i % 5]
+        documents.append("".join(f"<{n} x='{i % 3}'>" for n in path) + "".join(f"</{n}>" for n in reversed(path)))
+    bounded, roomy = DfaEngine(profiles, max_size=256), DfaEngine(profiles)
+    oracle = language.matcher(profiles, engine="lxml").match(pa.table({"payload": documents})).pairs().tolist()
+    assert _found(bounded, documents) == _found(roomy, documents) == oracle
+    assert bounded.evictions > 5
+    assert roomy.evictions == 0
+    assert bounded._states.size < roomy._states.size
+
+
+def test_one_document_may_drop_states_on_its_way() -> None:
+    profiles = [language.parse(f"//a{i}[b]//c{i}") for i in range(60)]
+    body = "".join(f"<a{i}><b/>{f'<x><c{i}/></x>' * (i % 2)}</a{i}>" for i in range(60))
+    engine = DfaEngine(profiles, max_size=64)
+    assert _found(engine, [f"<r>{body}</r>"]) == [[0, i] for i in range(60) if i % 2]
+    assert engine.evictions > 1
+
+
+def test_nested_predicates_cost_no_more_than_their_length_times_the_document() -> None:
+    """libxml2 tries every way through the ``//``: 200 to the power of 12 here."""
+    inner = "z"
+    for _ in range(12):
+        inner = f"*[.//{inner}]"
+    engine = DfaEngine([language.parse(f"//{inner}"), language.parse(f"//{inner.replace('z', 'y')}")])
+    assert _found(engine, ["<a>" * 180 + "<z/>" + "</a>" * 180]) == [[0, 0]]
+    assert engine.verified <= 2
+    assert engine.steps < 3 * 13 * 181
+
+
+@pytest.mark.parametrize("text", ["x" * 500_000, "1" * 500_000, " " * 500_000, "0" * 500_000, "0." + "0" * 500_000])
+def test_the_text_of_nested_elements_is_not_read_for_each_level_anew(text: str) -> None:
+    texts = ["//*[contains(., 'xxy')]", "//* = 'xx'", "//*[starts-with(., 'xy')]", "//* = 5", "//*[. < 0]"]
+    texts += ["//*[. < 0 and not(b)]", "//*[contains(., 'xxy') and not(b)]", "not(//*[contains(., 'q')])"]
+    document = "<a>" * 200 + text + "</a>" * 200
+    engine = DfaEngine([language.parse(text) for text in texts])
+    assert _found(engine, [document]) == [[0, 7]]
+    assert engine.steps < 8 * len(document)
 
 
 def test_equal_tests_are_looked_up_and_not_repeated() -> None:

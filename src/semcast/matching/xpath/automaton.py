@@ -1,154 +1,150 @@
-"""Spines as one automaton: prefixes shared (an NFA), its sets of states made into states as they are met.
+"""Spines as one automaton with shared prefixes, and its states, which are bounded.
 
-YFilter runs the NFA itself and pays for every active state at every element. Here each set of active states
-becomes one state (a lazy DFA: Green et al., *Processing XML streams with deterministic automata*, ICDT 2003),
-so an element costs one look-up, however many profiles are under way. Sets are made only as documents need
-them; when they take too much room all are dropped, and the next elements make them again.
+States are made by the kernels as documents need them. When they take too much room all are dropped, also in the
+middle of a document: the states of what the next element lies in are made again, and the walk goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import numpy as np
 
 from semcast.matching.xpath.accesses import Access
-from semcast.matching.xpath.tables import Group, Table
+from semcast.matching.xpath.arrays import ints
+from semcast.matching.xpath.kernels import entries
+from semcast.matching.xpath.kernels.automaton import Dfa, Nfa
+from semcast.matching.xpath.tables import Table, columns
+from semcast.matching.xpath.vocabulary import Vocabulary
 from semcast.profiles.xpath.syntax import Axis
 
-MAX_SIZE = 1 << 21
-"""Places, tests and transitions that all states may hold together: some 200 MB."""
+MAX_SIZE = 1 << 24
+"""Places and tables that all states may hold together; with what leads to them, 130 MB."""
+_FIRST_SIZE = 1 << 12
 
 
-class Place:
-    """A state of the NFA: a spine up to some step, and who asks for what there."""
+class _Place:
+    """A state of the NFA: a spine up to some step."""
 
     __slots__ = ("attributes", "below", "element", "inside", "loops", "number", "texts")
 
     def __init__(self, number: int, loops: bool) -> None:
         self.number = number
         self.loops = loops  # stays active for everything below: the place of a '//'
-        self.below: dict[str, Place] = {}
-        self.inside: Place | None = None
-        self.element: Table | None = None
-        self.texts: Table | None = None
-        self.attributes: dict[str, Table] = {}
+        self.below: dict[int, _Place] = {}
+        self.inside: _Place | None = None
+        self.element = -1
+        self.texts = -1
+        self.attributes: dict[int, int] = {}
 
 
-class State:
-    """A set of places that are active together, with what they ask for gathered."""
+class Spines:
+    """Collects spines; each ends at a table."""
 
-    __slots__ = ("attributes", "element", "following", "places", "present", "size", "text", "wild_attributes")
-
-    def __init__(self, places: tuple[Place, ...]) -> None:
-        self.places = places
-        self.following: dict[object, State] = {}
-        elements = [place.element for place in places if place.element is not None]
-        self.present = tuple(table.present for table in elements if table.present)
-        tested = [table for table in elements if table.has_tests]
-        self.element = Group(tested) if tested else None
-        texts = [place.texts for place in places if place.texts is not None]
-        self.text = Group(texts) if texts else None
-        named: dict[str, list[Table]] = {}
-        for place in places:
-            for name, table in place.attributes.items():
-                named.setdefault(name, []).append(table)
-        groups = {name: Group(tables) for name, tables in named.items()}
-        self.attributes = {name: group for name, group in groups.items() if not name.endswith("*")}
-        self.wild_attributes = [(name[:-1], group) for name, group in groups.items() if name.endswith("*")]
-        others = [group.size for group in (self.element, self.text) if group is not None]
-        self.size = 1 + len(places) + sum(others) + sum(group.size for group in groups.values())
-
-
-class Automaton:
-    """The accesses of many profiles, to be run down a document from ``start``."""
-
-    def __init__(self, accesses: Iterable[tuple[Access, int]], max_size: int = MAX_SIZE) -> None:
-        self._places = 0
-        self._tables: list[Table] = []
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._places: list[_Place] = []
         self._root = self._place(False)
-        for access, who in accesses:
-            self._table(access).add(access.test, who)
-        for table in self._tables:
-            table.freeze()
-        self._max_size = max_size
-        self.evictions = 0
-        self._clear()
+        self.tables: list[Table] = []
 
-    def following(self, state: State, tag: object) -> State:
-        """Where an element leads to; a comment or processing instruction leads nowhere.
-
-        Two threads may make the same state at once; either will do, as states with the same places are alike.
-        """
-        found = state.following.get(tag)
-        if found is None:
-            found = self._state(_step(state.places, tag) if isinstance(tag, str) else ())
-            state.following[tag] = found
-            self._size += 1
-        return found
-
-    def start(self) -> State:
-        """The state at the document node; states that took too much room are dropped here."""
-        if self._size > self._max_size:
-            self.evictions += 1
-            self._clear()
-        return self._start
-
-    def _clear(self) -> None:
-        self._states: dict[tuple[int, ...], State] = {}
-        self._size = 0
-        self._start = self._state(_closed([self._root]))
-
-    def _state(self, places: tuple[Place, ...]) -> State:
-        key = tuple([place.number for place in places])
-        found = self._states.get(key)
-        if found is None:
-            found = self._states[key] = State(places)
-            self._size += found.size
-        return found
-
-    def _place(self, loops: bool) -> Place:
-        self._places += 1
-        return Place(self._places, loops)
-
-    def _table(self, access: Access) -> Table:
-        """Where an access ends, its way there made or shared with those that begin like it."""
+    def table(self, access: Access) -> int:
+        """The number of the table at the end of a spine, its way there made or shared with those that begin like it."""
         place = self._root
         for axis, deep, name in access.spine:
             if deep:
                 place.inside = place.inside or self._place(True)
                 place = place.inside
+            symbol = self._vocabulary.symbol(name)
             if axis is Axis.ATTRIBUTE:
-                place.attributes[name] = place.attributes.get(name) or self._new_table()
-                return place.attributes[name]
+                if symbol not in place.attributes:
+                    place.attributes[symbol] = self._table()
+                return place.attributes[symbol]
             if axis is Axis.TEXT:
-                place.texts = place.texts or self._new_table()
+                place.texts = self._table() if place.texts < 0 else place.texts
                 return place.texts
-            below = place.below.get(name)
+            below = place.below.get(symbol)
             if below is None:
-                below = place.below[name] = self._place(False)
+                below = place.below[symbol] = self._place(False)
             place = below
-        place.element = place.element or self._new_table()
+        place.element = self._table() if place.element < 0 else place.element
         return place.element
 
-    def _new_table(self) -> Table:
-        self._tables.append(Table())
-        return self._tables[-1]
+    def nfa(self) -> Nfa:
+        rows: list[list[int]] = []
+        children: list[tuple[int, int]] = []
+        attributes: list[tuple[int, int]] = []
+        for place in self._places:
+            star, inside = place.below.get(-1), place.inside
+            ways = [-1 if inside is None else inside.number, int(place.loops), -1 if star is None else star.number]
+            rows.append([*ways, place.element, place.texts, len(children), len(attributes)])
+            children += sorted((symbol, below.number) for symbol, below in place.below.items() if symbol >= 0)
+            attributes += sorted(place.attributes.items())
+        rows.append([-1, 0, -1, -1, -1, len(children), len(attributes)])
+        kinds = ints(table.kinds for table in self.tables)
+        wild = self._vocabulary.wild()
+        return Nfa(np.array(rows, np.int32), columns(children), columns(attributes), wild, kinds)
+
+    def _place(self, loops: bool) -> _Place:
+        self._places.append(_Place(len(self._places), loops))
+        return self._places[-1]
+
+    def _table(self) -> int:
+        self.tables.append(Table())
+        return len(self.tables) - 1
 
 
-def _step(places: tuple[Place, ...], tag: str) -> tuple[Place, ...]:
-    names = [tag, "*"]
-    if tag.startswith("{"):
-        names.append(tag[: tag.index("}") + 1] + "*")
-    found = [place for place in places if place.loops]
-    for place in places:
-        if place.below:
-            found += [below for name in names if (below := place.below.get(name)) is not None]
-    return _closed(found)
+class States:
+    """The states of an Nfa, in room for ``max_size`` numbers; in more only if what one element lies in needs more."""
 
+    def __init__(self, nfa: Nfa, max_size: int = MAX_SIZE) -> None:
+        self._nfa = nfa
+        self._max_size = 1 << max(6, (max_size - 1).bit_length())
+        self.evictions = 0
+        self._dropped_at: tuple[int, ...] = ()
+        places = len(nfa.places)
+        self._stamps = np.zeros(places, np.int64)
+        self._gathered = np.zeros(3 * places + 8, np.int32)
+        self.dfa = self._started(min(_FIRST_SIZE, self._max_size))
 
-def _closed(places: list[Place]) -> tuple[Place, ...]:
-    """With what ``//`` opens at the same node; in order and once each, so that equal sets are equal keys."""
-    active = {place.number: place for place in places}
-    for place in places:
-        if place.inside is not None:
-            active[place.inside.number] = place.inside
-    return tuple([active[number] for number in sorted(active)])
+    @property
+    def size(self) -> int:
+        return len(self.dfa.pool)
+
+    def make_room(self, at: tuple[int, ...]) -> bool:
+        """Grow, or drop all states where they have their size; True if they were dropped.
+
+        Where dropping them did not help ``at`` one place, they grow all the same: a walk always goes on.
+        """
+        if self.size < self._max_size or at == self._dropped_at:
+            self.grow()
+            return False
+        self.evictions += 1
+        self._dropped_at = at
+        self.dfa = self._started(self._max_size)
+        return True
+
+    def grow(self) -> None:
+        """Twice the room; what leads to states is spread anew."""
+        old, new = self.dfa, self._empty(2 * self.size)
+        new.counts[:] = old.counts
+        new.states[: len(old.states)] = old.states
+        new.pool[: len(old.pool)] = old.pool
+        entries.spread(old.links, old.slots, new)
+        self.dfa = new
+
+    def _started(self, size: int) -> Dfa:
+        found = self._empty(size)
+        while not entries.start(self._nfa, found):
+            found = self._empty(2 * len(found.pool))
+        return found
+
+    def _empty(self, size: int) -> Dfa:
+        # Few links per place, in little room: every look-up in a sparse table is a miss of the cache.
+        self._stamps[:] = 0
+        return Dfa(
+            np.zeros(4, np.int64),
+            np.zeros((size // 16, 10), np.int32),
+            np.zeros(size, np.int32),
+            np.zeros((size // 16, 2), np.int64),
+            np.full(size // 8, -1, np.int32),
+            self._stamps,
+            self._gathered,
+        )

@@ -1,167 +1,225 @@
 """The default engine: one walk down each document, in an automaton of all profiles' accesses.
 
-Most profiles are decided by the walk. What remains, conditions that must hold on one and the same node, is
-verified for the profiles whose access was met, each by its own compiled XPath on the parsed document.
+Most profiles are decided by the walk. What remains, conditions that must hold on one and the same node, is decided
+on the document's arrays for the profiles whose accesses were all met.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 
-from lxml import etree
+import numpy as np
 
+from semcast.matching.matches import Matches
 from semcast.matching.xpath.accesses import Access, accesses, others, refutations
-from semcast.matching.xpath.automaton import Automaton, State
-from semcast.matching.xpath.documents import Tree
-from semcast.matching.xpath.engine import DocumentEngine, compiled
-from semcast.matching.xpath.tables import Group
+from semcast.matching.xpath.arrays import Ints, ints
+from semcast.matching.xpath.automaton import MAX_SIZE, Spines, States
+from semcast.matching.xpath.documents import Documents
+from semcast.matching.xpath.engine import DocumentEngine
+from semcast.matching.xpath.flat import Flat
+from semcast.matching.xpath.kernels import entries, texts, verify, walk
+from semcast.matching.xpath.kernels import run as kernel
+from semcast.matching.xpath.programs import Program, Programs
+from semcast.matching.xpath.tables import Packing
+from semcast.matching.xpath.vocabulary import Vocabulary
 from semcast.profiles.xpath import XPathProfile
 from semcast.profiles.xpath.syntax import Expression, negation
 
-_OPEN = 1 << 40
-_MAX_COMPILED = 1 << 14  # a compiled XPath takes some kilobytes
-_string = etree.XPath("string()", smart_strings=False)
+_MAX_NOTED = 1 << 16  # texts of one document that are noted; beyond that needs count as met
+_VISITS = 1 << 10  # that are looked up at once
+_NO_PROGRAM = Program(0, ())
 
 
-class _Registry:
-    """Numbers for what the walk may meet.
+class _Build:
+    """Profiles → conditions, and what each asks for.
 
-    Condition n is met by an exact access (n) or by one that leaves something to verify (_OPEN + n). Negative is
-    what conditions need beside, shared by all that need it.
-    """
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[Access, int]] = []
-        self.exact: set[int] = set()
-        self._shared: dict[tuple[Access, ...], int] = {}
-
-    def register(self, number: int, condition: Expression, first: list[Access]) -> frozenset[int]:
-        """Ask for what a condition must have; returns the shared numbers that it needs."""
-        self.asked += [(access, number if access.exact else _OPEN + number) for access in first]
-        if any(access.exact for access in first):
-            self.exact.add(number)
-        if all(access.exact for access in first):
-            return frozenset()
-        return frozenset(self._number(way) for way in others(condition, first))
-
-    def _number(self, way: tuple[Access, ...]) -> int:
-        number = self._shared.get(way)
-        if number is None:
-            number = self._shared[way] = -1 - len(self._shared)
-            self.asked += [(access, number) for access in way]
-        return number
-
-
-class DfaEngine(DocumentEngine):
-    """Finds the met accesses in O(elements + hits), then verifies what they leave open.
-
-    A *condition* is what one or more equal profiles ask for; a profile that can only be told by what must
-    not be there matches where its negation, also a condition, does not hold.
+    A *condition* is what one or more equal profiles ask for; a profile that can only be told by what must not be
+    there matches where its negation, also a condition, does not hold.
     """
 
     def __init__(self, profiles: Sequence[XPathProfile]) -> None:
-        super().__init__(profiles)
-        numbers: dict[Expression, int] = {}
-        self._conditions: list[Expression] = []
-        self._wanted_by: list[list[int]] = []
-        self._refused_by: list[list[int]] = []
-        self._needs: list[frozenset[int]] = []
-        registry = _Registry()
+        self.vocabulary = Vocabulary()
+        self.spines = Spines(self.vocabulary)
+        self.programs = Programs(self.vocabulary)
+        self._numbers: dict[Expression, int] = {}
+        self._atoms: dict[tuple[int, int], int] = {}
+        self._ways: list[int] = []
+        self._needs: list[tuple[int, int]] = []
+        self._order: list[int] = []
+        self._rows: list[tuple[int, int, int, int, int]] = []
+        self.wanted_by: list[list[int]] = []
+        self.negative: list[tuple[int, int]] = []
         for index, profile in enumerate(profiles):
-            found = accesses(profile.expression)
-            positive = found is not None
-            condition = profile.expression if positive else negation(profile.expression)
-            number = numbers.get(condition)
-            if number is None:
-                number = numbers[condition] = len(numbers)
-                self._conditions.append(condition)
-                self._wanted_by.append([])
-                self._refused_by.append([])
-                self._needs.append(registry.register(number, condition, _known(profile.expression, found)))
-            (self._wanted_by if positive else self._refused_by)[number].append(index)
-        self._negative = [index for indices in self._refused_by for index in indices]
-        self._exact = frozenset(registry.exact)
-        self._open = frozenset(number for _, number in registry.asked if number >= _OPEN)
-        self._automaton = Automaton(registry.asked)
-        self._compiled: dict[int, etree.XPath] = {}
+            self._add(index, profile.expression)
 
-    def matched(self, tree: Tree) -> list[int]:
-        hits: set[int] = set()
-        self._walk(tree.getroot(), hits)
-        holding = hits & self._exact
-        needs = self._needs
-        for hit in hits & self._open:
-            number = hit - _OPEN
-            if number not in holding and needs[number] <= hits and self._verified(number, tree):
-                holding.add(number)
-        found = [index for number in holding for index in self._wanted_by[number]]
-        if self._negative:
-            refused = {index for number in holding for index in self._refused_by[number]}
-            found += [index for index in self._negative if index not in refused]
-        found.sort()
-        return found
+    def _add(self, index: int, expression: Expression) -> None:
+        found = accesses(expression)
+        condition = expression if found is not None else negation(expression)
+        number = self._numbers.get(condition)
+        if number is None:
+            number = self._numbers[condition] = len(self._numbers)
+            self.wanted_by.append([])
+            self._condition(number, condition, refutations(expression) if found is None else found)
+        if found is None:
+            self.negative.append((index, number))
+        else:
+            self.wanted_by[number].append(index)
 
-    def _verified(self, number: int, tree: Tree) -> bool:
-        path = self._compiled.get(number)
-        if path is None:
-            if len(self._compiled) >= _MAX_COMPILED:
-                self._compiled = {}
-            path = self._compiled[number] = compiled(self._conditions[number])
-        return bool(path(tree))
+    def _condition(self, number: int, condition: Expression, first: list[Access] | None) -> None:
+        assert first is not None  # accesses.py: every expression or its negation has some
+        for access in first:
+            table = self.spines.tables[self.spines.table(access)]
+            table.add(access.test, 2 * number + access.exact)
+        needs, order = len(self._needs), len(self._order)
+        program = _NO_PROGRAM
+        if not all(access.exact for access in first):
+            for way in others(condition, first):
+                begin = len(self._ways)
+                self._ways += [self._atom(access) for access in way]
+                self._needs.append((begin, len(self._ways)))
+            program = self.programs.program(condition)
+            self._order += program.fronts
+        self._rows.append((needs, len(self._needs), order, len(self._order), program.entry))
 
-    def _walk(self, root: Tree, hits: set[int]) -> None:
-        automaton = self._automaton
-        start = automaton.start()
-        _document(start, root, hits)
-        seen: set[State] = set()
-        stack = [(root, start)]
-        while stack:
-            element, above = stack.pop()
-            tag = element.tag
-            state = above.following.get(tag) or automaton.following(above, tag)
-            if not state.places:
-                continue  # nobody asks for anything below
-            if state not in seen:
-                seen.add(state)
-                hits.update(*state.present)
-            if state.element is not None:
-                state.element.look_up(_text(element), hits)
-            if state.attributes or state.wild_attributes:
-                _attributes(element, state, hits)
-            if state.text is not None:
-                _texts(element, state.text, hits)
-            stack += [(child, state) for child in element]
+    def _atom(self, access: Access) -> int:
+        number = self.spines.table(access)
+        self.spines.tables[number].note(access.test)
+        test = -1 if access.test is None else self.vocabulary.test(access.test)
+        return self._atoms.setdefault((number, test), len(self._atoms))
 
+    def conditions(self) -> verify.Conditions:
+        fronts, atoms = self.programs.fronts(), list(self._atoms)
+        return verify.Conditions(
+            conditions=np.array(self._rows, np.int32).reshape(-1, 5),
+            needs=np.array(self._needs, np.int32).reshape(-1, 2),
+            ways=ints(self._ways),
+            atoms=np.array(atoms, np.int32).reshape(-1, 2),
+            order=ints(self._order),
+            fronts=fronts,
+            code=self.programs.code(),
+            atom_serial=np.zeros(len(atoms), np.int64),
+            atom_met=np.zeros(len(atoms), np.int32),
+            made=np.zeros(len(fronts), np.int64),
+            slot=np.zeros(len(fronts), np.int32),
+            store=np.zeros(1 << 12, np.int32),
+            chains=np.zeros(0, np.int32),
+            next_element=np.zeros(0, np.int32),
+            next_attribute=np.zeros(0, np.int32),
+        )
 
-def _known(expression: Expression, found: list[Access] | None) -> list[Access]:
-    if found is None:
-        found = refutations(expression)
-    assert found is not None
-    return found
+    def wanting(self) -> kernel.Wanting:
+        ends = np.cumsum([len(indices) for indices in self.wanted_by], dtype=np.int64)
+        spans = np.column_stack((np.concatenate(([0], ends))[:-1], ends)).astype(np.int32)
+        positive = ints(index for indices in self.wanted_by for index in indices)
+        return kernel.Wanting(spans, positive, np.array(self.negative, np.int32).reshape(-1, 2))
 
 
-def _document(start: State, root: Tree, hits: set[int]) -> None:
-    hits.update(*start.present)
-    if start.element is not None:
-        start.element.look_up(_text(root), hits)  # the text of a document is that of its root element
+class DfaEngine(DocumentEngine):
+    """Matches in O(bytes + hits + nodes · what is left open) per document. One thread matches at a time."""
+
+    def __init__(self, profiles: Sequence[XPathProfile], max_size: int = MAX_SIZE) -> None:
+        super().__init__(profiles)
+        build = _Build(profiles)
+        self._vocabulary = build.vocabulary
+        self._conditions = build.conditions()
+        self._wanting = build.wanting()
+        packing = Packing(build.vocabulary, build.spines.tables)
+        self._nfa = build.spines.nfa()
+        self._tests = build.vocabulary.tests()
+        self._tables = packing.packed(self._tests)
+        self._states = States(self._nfa, max_size)
+        self._conditions = self._conditions._replace(chains=np.zeros(2 * len(self._nfa.wild), np.int32))
+        self._notes = _notes(len(build.spines.tables), len(build.wanted_by))
+        self._lock = Lock()
+
+    @property
+    def evictions(self) -> int:
+        """How often all states were dropped."""
+        return self._states.evictions
+
+    @property
+    def verified(self) -> int:
+        """How many conditions were decided beside the walk, so far."""
+        return int(self._notes.counts[walk.VERIFIED])
+
+    @property
+    def steps(self) -> int:
+        """Nodes that were tried and bytes of long texts that were looked at beside the walk, so far."""
+        return int(self._tests.counts[texts.STEPS])
+
+    def match(self, documents: Documents) -> Matches:
+        flat = documents.flat
+        if not self.profiles:
+            return Matches.none(documents.num_rows)
+        with self._lock:
+            self._fit(flat)
+            return self._run(flat)
+
+    def _run(self, flat: Flat) -> Matches:
+        translate = self._vocabulary.translated(flat.names)
+        ends = np.zeros(len(flat.documents), np.int64)
+        found = np.empty(4 * len(self.profiles) + 1024, np.int32)
+        row, fresh = 0, True
+        while True:
+            row, why = entries.run(
+                row, fresh, ends, len(self.profiles), flat.documents, flat.room, translate, self._nfa,
+                self._states.dfa, self._tables, self._tests, self._notes, self._conditions, self._wanting, found,
+            )  # fmt: skip
+            if why == kernel.FINISHED:
+                break
+            fresh = why == kernel.NO_ROOM
+            if why == kernel.NO_ROOM:
+                found = np.concatenate((found, np.empty_like(found)))
+            elif why == kernel.NO_STATES:
+                self._make_states(flat, row, translate)
+            else:
+                self._make_store(flat, row)
+        return Matches(np.concatenate(([0], ends)), found[: ends[-1] if len(ends) else 0].copy())
+
+    def _make_states(self, flat: Flat, row: int, translate: Ints) -> None:
+        """Grow, or drop all states and make those again that the next element lies in."""
+        counts = self._notes.counts
+        dropped = self._states.make_room((int(counts[walk.SERIAL]), int(counts[walk.ELEMENT])))
+        top = flat.documents[row, 0]
+        while dropped and not entries.retrace(top, flat.room, translate, self._nfa, self._states.dfa, self._notes):
+            self._states.grow()
+        seen = np.zeros(len(self._states.dfa.states), np.int64)
+        if not dropped:
+            seen[: len(self._notes.seen)] = self._notes.seen
+        self._notes = self._notes._replace(seen=seen)
+
+    def _make_store(self, flat: Flat, row: int) -> None:
+        condition = self._notes.hits[self._notes.counts[walk.CANDIDATE]]
+        fronts = self._conditions.conditions[condition]
+        size = int(flat.documents[row, 1] - flat.documents[row, 0])
+        room = size * int(fronts[verify.FRONTS_END] - fronts[verify.FRONTS])
+        self._conditions = self._conditions._replace(store=np.empty(room, np.int32))
+        self._conditions.made[:] = 0
+
+    def _fit(self, flat: Flat) -> None:
+        """Room for the largest document of a slice."""
+        sizes = np.diff(flat.documents, axis=1)[:, ::2].max(axis=0, initial=0).tolist()
+        if len(self._notes.states) < sizes[0]:
+            self._notes = self._notes._replace(states=np.zeros(2 * sizes[0], np.int32))
+            self._conditions = self._conditions._replace(next_element=np.zeros(2 * sizes[0], np.int32))
+        if len(self._conditions.next_attribute) < sizes[1]:
+            self._conditions = self._conditions._replace(next_attribute=np.zeros(2 * sizes[1], np.int32))
+        if len(self._notes.seen) < len(self._states.dfa.states):
+            self._notes = self._notes._replace(seen=np.zeros(len(self._states.dfa.states), np.int64))
 
 
-def _text(element: Tree) -> str:
-    """The string-value: all text below, in document order."""
-    return str(_string(element)) if len(element) else element.text or ""
-
-
-def _attributes(element: Tree, state: State, hits: set[int]) -> None:
-    for name, value in element.items():
-        group = state.attributes.get(name)
-        if group is not None:
-            group.look_up(value, hits)
-        for start, group in state.wild_attributes:
-            if name.startswith(start):
-                group.look_up(value, hits)
-
-
-def _texts(element: Tree, group: Group, hits: set[int]) -> None:
-    for text in (element.text, *[child.tail for child in element]):
-        if text:
-            group.look_up(text, hits)
+def _notes(tables: int, conditions: int) -> walk.Notes:
+    return walk.Notes(
+        counts=np.zeros(11, np.int64),
+        seen=np.zeros(0, np.int64),
+        reached=np.zeros(tables, np.int64),
+        marks=np.zeros((tables, 6), np.float64),
+        noted=np.zeros((_MAX_NOTED, 3), np.int32),
+        hit=np.zeros(conditions, np.int64),
+        held=np.zeros(conditions, np.int64),
+        hits=np.zeros(conditions, np.int32),
+        holding=np.zeros(conditions, np.int32),
+        states=np.zeros(0, np.int32),
+        visits=np.zeros((_VISITS, 3), np.int32),
+    )

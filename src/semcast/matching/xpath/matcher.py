@@ -64,10 +64,10 @@ class XPathMatcher:
         unreadable: dict[int, str] = {}
         row = missing = 0
         for documents in documents_of(batch):
-            unreadable |= {row + at: str(why) for at, why in documents.refused.items()}
-            missing += documents.trees.count(None) - len(documents.refused)
             parts.append(match(documents))
-            row += len(documents.trees)
+            unreadable |= {row + at: str(why) for at, why in documents.refused.items()}
+            missing += documents.missing
+            row += documents.num_rows
         with self._lock:
             self.unreadable += len(unreadable)
             self.missing += missing

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from semcast.matching.xpath.documents import Tree
-from semcast.matching.xpath.engine import DocumentEngine, compiled
+import numpy as np
+from lxml import etree
+
+from semcast.matching.matches import Matches
+from semcast.matching.xpath.documents import Documents
+from semcast.matching.xpath.engine import DocumentEngine
 from semcast.profiles.xpath import XPathProfile
+from semcast.profiles.xpath.profile import xpath_1
+from semcast.profiles.xpath.syntax import Expression
 
 
 class LxmlEngine(DocumentEngine):
@@ -16,5 +22,23 @@ class LxmlEngine(DocumentEngine):
         super().__init__(profiles)
         self._paths = [compiled(profile.expression) for profile in profiles]
 
-    def matched(self, tree: Tree) -> list[int]:
-        return [index for index, path in enumerate(self._paths) if path(tree)]
+    def match(self, documents: Documents) -> Matches:
+        paths = self._paths
+        found = [
+            [] if tree is None else [index for index, path in enumerate(paths) if path(tree)]
+            for tree in documents.trees
+        ]
+        indptr = np.concatenate(([0], np.cumsum([len(rows) for rows in found], dtype=np.int64)))
+        return Matches(indptr, np.fromiter((i for rows in found for i in rows), np.int64, int(indptr[-1])))
+
+
+def compiled(expression: Expression) -> etree.XPath:
+    """``boolean(expression)`` at the document node, as one libxml2 expression.
+
+    lxml evaluates a relative path at the root *element*, also when it is given a tree; the step
+    ``/self::node()`` in front is what makes the document node the context.
+    """
+    text, namespaces = xpath_1(expression)
+    return etree.XPath(
+        f"boolean(/self::node()[boolean({text})])", namespaces=namespaces, regexp=False, smart_strings=False
+    )

@@ -1,129 +1,144 @@
-"""Value tests on one place of the documents, grouped so that a text is looked up and not compared.
+"""Value tests at the end of a spine, grouped so that a text is looked up and not compared.
 
-However many profiles ask for ``price > k``, each with its own k, one search in the sorted limits finds all
-that hold; equal tests are one entry.
+However many profiles ask for ``price > k``, each with its own k, one search in the sorted limits finds all that
+hold; equal tests are one entry.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from functools import lru_cache
 from math import isnan
+from typing import NamedTuple
 
-from semcast.profiles.xpath.numbers import number
-from semcast.profiles.xpath.values import Test, holds
+import numpy as np
 
-_SHORT = 16  # characters of a text whose number is remembered
-_MERGED_AFTER = 16  # visits
-_ORDERED = ("<", "<=", ">", ">=")
+from semcast.matching.xpath.arrays import Ints, ints
+from semcast.matching.xpath.kernels import texts, walk
+from semcast.matching.xpath.kernels.automaton import HAS_HITS, HAS_NOTES, HAS_TESTS, IS_NEEDED
+from semcast.matching.xpath.kernels.entries import fill
+from semcast.matching.xpath.vocabulary import Vocabulary, operator_of
+from semcast.profiles.xpath.values import Test
 
-_short_number = lru_cache(maxsize=1 << 14)(number)
+_ORDER = (texts.BELOW, texts.UP_TO, texts.ABOVE, texts.FROM)
+_COLUMNS = 16  # of which the last two are empty: a row is a cache line
+_NOBODY = 1 << 30
 
 
 class Table:
-    """Who asks for a place, and with which test: ``add`` all, then ``freeze``."""
+    """Who asks for a place, and with which test; and what has to be noted there for those who may ask later."""
 
-    __slots__ = ("_asked", "_equal", "_limits", "_others", "_values", "present", "size")
+    __slots__ = ("asked", "is_needed", "notes")
 
     def __init__(self) -> None:
-        self.present: frozenset[int] = frozenset()
-        """Who asks for the place and for no value."""
-        self.size = 0
-        self._asked: dict[Test | None, set[int]] = {}
-        self._equal: dict[str, frozenset[int]] = {}
-        self._values: dict[float, frozenset[int]] = {}
-        self._limits: list[tuple[str, list[float], list[int]]] = []
-        self._others: list[tuple[Test, frozenset[int]]] = []
+        self.asked: dict[Test | None, dict[int, None]] = {}
+        self.is_needed = False
+        self.notes = False
 
-    @staticmethod
-    def merged(tables: Sequence[Table]) -> Table:
-        """One table for several places, frozen."""
-        found = Table()
-        for table in tables:
-            for test, who in table._asked.items():
-                found._asked.setdefault(test, set()).update(who)
-        found.freeze()
-        return found
+    def add(self, test: Test | None, hit: int) -> None:
+        self.asked.setdefault(test, {})[hit] = None
 
-    def add(self, test: Test | None, who: int) -> None:
-        self._asked.setdefault(test, set()).add(who)
-
-    def freeze(self) -> None:
-        """Sort what was added; nothing may be added from now on."""
-        ordered: dict[str, list[tuple[float, int]]] = {}
-        for test, who in self._asked.items():
-            if test is None:
-                self.present = frozenset(who)
-                continue
-            limit = test.limit()
-            if limit is not None and test.operator in _ORDERED:
-                if not isnan(limit):  # nothing is below or above NaN
-                    ordered.setdefault(test.operator, []).extend((limit, one) for one in who)
-            elif limit is not None and test.operator == "=":
-                self._values[limit] = self._values.get(limit, frozenset()) | who
-            elif test.operator == "=" and isinstance(test.literal, str):
-                self._equal[test.literal] = frozenset(who)
-            else:
-                self._others.append((test, frozenset(who)))
-        for operator, pairs in ordered.items():
-            pairs.sort()
-            self._limits.append((operator, [limit for limit, _ in pairs], [one for _, one in pairs]))
-        self.size = sum(map(len, self._asked.values()))
+    def note(self, test: Test | None) -> None:
+        if test is None:
+            self.is_needed = True
+        else:
+            self.notes = True
 
     @property
-    def has_tests(self) -> bool:
-        return bool(self._equal or self._values or self._limits or self._others)
+    def kinds(self) -> int:
+        has_tests = any(test is not None for test in self.asked)
+        flags = (None in self.asked, self.is_needed, has_tests, self.notes)
+        return sum(kind for kind, flag in zip((HAS_HITS, IS_NEEDED, HAS_TESTS, HAS_NOTES), flags, strict=True) if flag)
 
-    def look_up(self, text: str, hits: set[int]) -> None:
-        """Add to ``hits`` everyone whose test holds for ``text``."""
-        if self._equal and (who := self._equal.get(text)) is not None:
-            hits |= who
-        if self._values or self._limits:
-            value = _short_number(text) if len(text) <= _SHORT else number(text)
-            if value == value:  # not NaN, which equals nothing and is below nothing
-                self._look_up_number(value, hits)
-        for test, others in self._others:
-            if holds(test, text):
-                hits |= others
 
-    def _look_up_number(self, value: float, hits: set[int]) -> None:
-        if (who := self._values.get(value)) is not None:
-            hits |= who
-        for operator, limits, ordered in self._limits:
-            if operator == ">":
-                hits.update(ordered[: bisect_left(limits, value)])
-            elif operator == ">=":
-                hits.update(ordered[: bisect_right(limits, value)])
-            elif operator == "<":
-                hits.update(ordered[bisect_right(limits, value) :])
+class _Equal(NamedTuple):
+    table: int
+    test: int
+    begin: int
+    end: int
+
+
+class Packing:
+    """Tables → arrays."""
+
+    def __init__(self, vocabulary: Vocabulary, tables: list[Table]) -> None:
+        self._vocabulary = vocabulary
+        self._hits: list[int] = []
+        self._value: list[float] = []
+        self._value_hits: list[tuple[int, int]] = []
+        self._limit: list[float] = []
+        self._limit_hit: list[int] = []
+        self._others: list[tuple[int, int, int]] = []
+        self._equal: list[_Equal] = []
+        self._rows = [self._row(number, table) for number, table in enumerate(tables)]
+
+    def packed(self, tests: texts.Tests) -> walk.Tables:
+        equal = np.array(self._equal, np.int32).reshape(-1, 4)
+        entries = np.column_stack((equal[:, 0], tests.begin[equal[:, 1]], tests.end[equal[:, 1]], equal[:, 2:]))
+        slots = np.full(1 << max(3, (2 * len(entries)).bit_length()), -1, np.int32)
+        entries = np.ascontiguousarray(entries, np.int32)
+        fill(entries, tests.literals, slots)
+        return walk.Tables(
+            np.array(self._rows, np.int32).reshape(-1, _COLUMNS),
+            ints(self._hits),
+            np.array(self._value, np.float64),
+            np.array(self._value_hits, np.int32).reshape(-1, 2),
+            np.array(self._limit, np.float64),
+            ints(self._limit_hit),
+            np.array(self._others, np.int32).reshape(-1, 3),
+            slots,
+            entries,
+        )
+
+    def _row(self, number: int, table: Table) -> list[int]:
+        ordered: dict[int, list[tuple[float, int]]] = {sign: [] for sign in _ORDER}
+        values: dict[float, dict[int, None]] = {}
+        lengths: list[int] = []
+        others = len(self._others)
+        for test, who in table.asked.items():
+            if test is None:
+                continue
+            operator, limit = operator_of(test), test.limit()
+            if limit is not None and operator in ordered:
+                if not isnan(limit):  # nothing is below or above NaN
+                    ordered[operator] += [(limit, hit) for hit in who]
+            elif operator == texts.EQUAL and limit is not None:
+                values.setdefault(limit, {}).update(who)
+            elif operator == texts.EQUAL_TEXT and isinstance(test.literal, str):
+                self._equal.append(_Equal(number, self._vocabulary.test(test), *self._reported(who)))
+                lengths.append(len(test.literal.encode()))
             else:
-                hits.update(ordered[bisect_left(limits, value) :])
+                self._others.append((self._vocabulary.test(test), *self._reported(who)))
+        return [
+            *self._reported(table.asked.get(None, {})),
+            min(lengths, default=_NOBODY),
+            max(lengths, default=-1),
+            *self._valued(values),
+            others,
+            len(self._others),
+            int(table.notes),
+            len(self._limit),
+            *(self._limited(ordered[sign]) for sign in _ORDER),
+            0,
+            0,
+        ]
+
+    def _reported(self, who: dict[int, None]) -> tuple[int, int]:
+        begin = len(self._hits)
+        self._hits += who
+        return begin, len(self._hits)
+
+    def _valued(self, values: dict[float, dict[int, None]]) -> tuple[int, int]:
+        begin = len(self._value)
+        for value in sorted(values):
+            self._value.append(value)
+            self._value_hits.append(self._reported(values[value]))
+        return begin, len(self._value)
+
+    def _limited(self, pairs: list[tuple[float, int]]) -> int:
+        for limit, hit in sorted(pairs):
+            self._limit.append(limit)
+            self._limit_hit.append(hit)
+        return len(self._limit)
 
 
-class Group:
-    """The tables of places that a document reaches at once.
-
-    Looked at one by one until they have been needed a few times, then as one: merging the tables of states
-    that only one document ever sees was half of the time of a cold start.
-    """
-
-    __slots__ = ("_tables", "_visits", "size")
-
-    def __init__(self, tables: Sequence[Table]) -> None:
-        self._tables = tuple(tables)
-        self._visits = 0
-        # Tables of one place are shared by all states; a merged one is this group's own.
-        self.size = sum(table.size for table in tables) if len(tables) > 1 else 1
-
-    def look_up(self, text: str, hits: set[int]) -> None:
-        """Add to ``hits`` everyone who asks for the place, or for a value that ``text`` is."""
-        tables = self._tables
-        for table in tables:
-            if table.present:
-                hits |= table.present
-            table.look_up(text, hits)
-        if len(tables) > 1:
-            self._visits += 1
-            if self._visits >= _MERGED_AFTER:
-                self._tables = (Table.merged(tables),)
+def columns(rows: list[tuple[int, int]]) -> Ints:
+    return np.array(rows, np.int32).reshape(-1, 2)

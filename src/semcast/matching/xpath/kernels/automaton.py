@@ -1,0 +1,301 @@
+"""The automaton's states, made as documents need them.
+
+YFilter runs the NFA itself and pays for every active place at every element. Here each set of active places
+becomes one state (a lazy DFA: Green et al., *Processing XML streams with deterministic automata*, ICDT 2003), so an
+element costs one look-up, however many profiles are under way.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from semcast.matching.xpath.arrays import Ints, Longs
+from semcast.matching.xpath.kernels.compiled import inner, sort
+
+INSIDE, LOOPS, STAR, ELEMENT_TABLE, TEXT_TABLE, CHILDREN, ATTRIBUTE_TABLES = range(7)
+"""Columns of places; the last two are where its rows begin, up to those of the next place."""
+PLACES, PLACES_END, PRESENT, PRESENT_END, TESTED, TESTED_END, NOTING, NOTING_END, TEXT, TEXT_END = range(10)
+"""Columns of states: slices of the pool. Its tables that ask for nothing but to be reached, those with tests, those
+that note texts, and all tables of the texts that are its children. A table is in the pool as ``2 · table``, + 1 if to
+reach it is a hit."""
+HAS_HITS, IS_NEEDED, HAS_TESTS, HAS_NOTES = 1, 2, 4, 8
+STATES, POOLED, LINKED, STAMP = range(4)
+"""What ``counts`` counts."""
+DEAD, FULL = 0, -1
+ASKS, HAS_ATTRIBUTES, SHIFT = 1, 2, 2
+"""A link leads to ``state << SHIFT`` and whether its tables and its attributes are asked for: with 50,000 profiles a
+look at the state is another miss of the cache, and most need none."""
+START = 1 << SHIFT | ASKS
+ANY = -1  # the symbol of * as the name of an attribute
+
+
+class Nfa(NamedTuple):
+    """Spines with shared prefixes. Symbol s is in the namespace whose ``{uri}*`` is ``wild[s]``, or -1."""
+
+    places: Ints
+    children: Ints  # symbol, place
+    attributes: Ints  # symbol, table
+    wild: Ints
+    kinds: Ints  # [table]: HAS_HITS and so on
+
+
+class Dfa(NamedTuple):
+    """Sets of places. ``links`` leads from (state, symbol) to a state, ``slots`` from the places of a state to it."""
+
+    counts: Longs
+    states: Ints
+    pool: Ints
+    links: Longs  # key + 1 or 0, state
+    slots: Ints
+    stamps: Longs  # [place], for sets
+    gathered: Ints
+
+
+@inner
+def linked(key, links):  # type: ignore[no-untyped-def]
+    """Where a key leads to, FULL if that is not known."""
+    mask = len(links) - 1
+    slot = (key * 0x9E3779B97F4A7C1 >> 20) & mask
+    while links[slot, 0] != 0:
+        if links[slot, 0] == key + 1:
+            return links[slot, 1]
+        slot = (slot + 1) & mask
+    return FULL
+
+
+@inner
+def _link(key, state, dfa):  # type: ignore[no-untyped-def]
+    mask = len(dfa.links) - 1
+    slot = (key * 0x9E3779B97F4A7C1 >> 20) & mask
+    while dfa.links[slot, 0] != 0:
+        slot = (slot + 1) & mask
+    dfa.links[slot, 0] = key + 1
+    dfa.links[slot, 1] = state
+    dfa.counts[LINKED] += 1
+
+
+@inner
+def _entry(rows, begin, end, symbol):  # type: ignore[no-untyped-def]
+    """What stands beside ``symbol`` in rows sorted by it; -1 if nothing does."""
+    while begin < end:
+        middle = (begin + end) >> 1
+        if rows[middle, 0] < symbol:
+            begin = middle + 1
+        else:
+            end = middle
+    return rows[begin, 1] if begin < len(rows) and rows[begin, 0] == symbol else -1
+
+
+@inner
+def _lookup(rows, begin, end, symbol):  # type: ignore[no-untyped-def]
+    return _entry(rows, begin, end, symbol) if begin < end and rows[end - 1, 0] >= symbol else -1
+
+
+@inner
+def _put(place, count, nfa, dfa):  # type: ignore[no-untyped-def]
+    """Add a place, and what ``//`` opens at the same node, to the gathered set."""
+    while place >= 0:
+        if dfa.stamps[place] != dfa.counts[STAMP]:
+            dfa.stamps[place] = dfa.counts[STAMP]
+            dfa.gathered[count] = place
+            count += 1
+        place = nfa.places[place, INSIDE]
+    return count
+
+
+@inner
+def _gather(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
+    dfa.counts[STAMP] += 1
+    count = 0
+    wild = nfa.wild[symbol]
+    for i in range(dfa.states[state, PLACES], dfa.states[state, PLACES_END]):
+        place = dfa.pool[i]
+        if nfa.places[place, LOOPS]:
+            count = _put(place, count, nfa, dfa)
+        count = _put(nfa.places[place, STAR], count, nfa, dfa)
+        begin, end = nfa.places[place, CHILDREN], nfa.places[place + 1, CHILDREN]
+        if begin < end:
+            count = _put(_lookup(nfa.children, begin, end, symbol), count, nfa, dfa)
+            if wild >= 0:
+                count = _put(_lookup(nfa.children, begin, end, wild), count, nfa, dfa)
+    return count
+
+
+@inner
+def _has_room(more, dfa):  # type: ignore[no-untyped-def]
+    counts = dfa.counts
+    if counts[STATES] + 1 >= len(dfa.states) or counts[POOLED] + more >= len(dfa.pool):
+        return False
+    return 2 * counts[LINKED] + 2 < len(dfa.links)
+
+
+@inner
+def _slot_of(count, dfa):  # type: ignore[no-untyped-def]
+    """Where the gathered set's state stands, or would."""
+    mask = len(dfa.slots) - 1
+    mixed = np.int64(count)
+    for i in range(count):
+        mixed = (mixed ^ dfa.gathered[i]) * 0x100000001B3
+    slot = (mixed ^ mixed >> 29) & mask
+    while dfa.slots[slot] >= 0:
+        state = dfa.slots[slot]
+        first = dfa.states[state, PLACES]
+        equal = dfa.states[state, PLACES_END] - first == count
+        for i in range(count):
+            if not equal:
+                break
+            equal = dfa.pool[first + i] == dfa.gathered[i]
+        if equal:
+            break
+        slot = (slot + 1) & mask
+    return slot
+
+
+@inner
+def _new(dfa):  # type: ignore[no-untyped-def]
+    state = dfa.counts[STATES]
+    dfa.counts[STATES] = state + 1
+    dfa.states[state, :] = dfa.counts[POOLED]
+    return state
+
+
+@inner
+def _close(state, column, dfa):  # type: ignore[no-untyped-def]
+    """One slice of a state ends and the others begin behind it."""
+    dfa.states[state, column + 1 :] = dfa.counts[POOLED]
+
+
+@inner
+def _append(value, dfa):  # type: ignore[no-untyped-def]
+    dfa.pool[dfa.counts[POOLED]] = value
+    dfa.counts[POOLED] += 1
+
+
+@inner
+def _is_asked(column, kinds):  # type: ignore[no-untyped-def]
+    """Does a table of such kinds belong into a slice of a state?"""
+    if column == PRESENT:
+        return kinds & (HAS_HITS | IS_NEEDED) != 0
+    if column == TESTED:
+        return kinds & HAS_TESTS != 0
+    return column == TEXT or kinds & HAS_NOTES != 0
+
+
+@inner
+def _made(count, nfa, dfa):  # type: ignore[no-untyped-def]
+    """A state for the gathered places."""
+    state = _new(dfa)
+    for i in range(count):
+        _append(dfa.gathered[i], dfa)
+    _close(state, PLACES, dfa)
+    for column in range(PRESENT, TEXT_END, 2):
+        for i in range(count):
+            table = nfa.places[dfa.gathered[i], TEXT_TABLE if column == TEXT else ELEMENT_TABLE]
+            if table >= 0 and _is_asked(column, nfa.kinds[table]):
+                _append(2 * table + (nfa.kinds[table] & HAS_HITS), dfa)
+        _close(state, column, dfa)
+    return state
+
+
+@inner
+def start(nfa, dfa):  # type: ignore[no-untyped-def]
+    """The state at the document node, in a Dfa that is new or was emptied; False if there is no room."""
+    dfa.counts[STAMP] += 1
+    count = _put(0, 0, nfa, dfa)
+    if not _has_room(8 * count + 8, dfa):
+        return False
+    _new(dfa)  # DEAD
+    sort(dfa.gathered, 0, count)
+    _made(count, nfa, dfa)
+    return True
+
+
+@inner
+def _signed(state, nfa, dfa):  # type: ignore[no-untyped-def]
+    """What links lead to, for a state."""
+    found = state << SHIFT
+    if dfa.states[state, PRESENT] < dfa.states[state, TEXT_END]:
+        found |= ASKS
+    for i in range(dfa.states[state, PLACES], dfa.states[state, PLACES_END]):
+        place = dfa.pool[i]
+        if nfa.places[place, ATTRIBUTE_TABLES] < nfa.places[place + 1, ATTRIBUTE_TABLES]:
+            return found | HAS_ATTRIBUTES
+    return found
+
+
+@inner
+def following(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
+    """Where a name below a state leads to; FULL if there is no room for it."""
+    known = linked(np.int64(state >> SHIFT) * 2 * len(nfa.wild) + symbol, dfa.links)
+    if known != FULL:
+        return known
+    state >>= SHIFT
+    count = _gather(state, symbol, nfa, dfa)
+    found = DEAD
+    if not _has_room(5 * count, dfa):
+        return FULL
+    if count > 0:
+        sort(dfa.gathered, 0, count)
+        slot = _slot_of(count, dfa)
+        if dfa.slots[slot] < 0:
+            dfa.slots[slot] = _made(count, nfa, dfa)
+        found = _signed(dfa.slots[slot], nfa, dfa)
+    _link(np.int64(state) * 2 * len(nfa.wild) + symbol, found, dfa)
+    return found
+
+
+@inner
+def _collect(table, count, dfa):  # type: ignore[no-untyped-def]
+    if table < 0:
+        return count
+    dfa.gathered[count] = table
+    return count + 1
+
+
+@inner
+def attributes(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
+    """Where an attribute of a state leads to: to its tables alone."""
+    state >>= SHIFT
+    count = 0
+    wild = nfa.wild[symbol]
+    for i in range(dfa.states[state, PLACES], dfa.states[state, PLACES_END]):
+        place = dfa.pool[i]
+        begin, end = nfa.places[place, ATTRIBUTE_TABLES], nfa.places[place + 1, ATTRIBUTE_TABLES]
+        if begin == end:
+            continue
+        count = _collect(_lookup(nfa.attributes, begin, end, symbol), count, dfa)
+        count = _collect(_lookup(nfa.attributes, begin, end, ANY), count, dfa)
+        if wild >= 0:
+            count = _collect(_lookup(nfa.attributes, begin, end, wild), count, dfa)
+    if not _has_room(3 * count, dfa):
+        return FULL
+    found = DEAD
+    if count > 0:
+        made = _new(dfa)
+        _close(made, PLACES, dfa)
+        for column in range(PRESENT, TEXT, 2):
+            for i in range(count):
+                table = dfa.gathered[i]
+                if _is_asked(column, nfa.kinds[table]):
+                    _append(2 * table + (nfa.kinds[table] & HAS_HITS), dfa)
+            _close(made, column, dfa)
+        found = made << SHIFT
+    _link((np.int64(state) * 2 + 1) * len(nfa.wild) + symbol, found, dfa)
+    return found
+
+
+@inner
+def spread(links, slots, dfa):  # type: ignore[no-untyped-def]
+    """Put the links and sets of a smaller Dfa into a larger one that has its states already."""
+    dfa.counts[LINKED] = 0
+    for i in range(len(links)):
+        if links[i, 0] != 0:
+            _link(links[i, 0] - 1, links[i, 1], dfa)
+    for i in range(len(slots)):
+        if slots[i] >= 0:
+            first, end = dfa.states[slots[i], PLACES], dfa.states[slots[i], PLACES_END]
+            for k in range(first, end):
+                dfa.gathered[k - first] = dfa.pool[k]
+            dfa.slots[_slot_of(end - first, dfa)] = slots[i]

@@ -1,0 +1,57 @@
+"""How kernels are compiled.
+
+Kernels own no memory: every array is the caller's. So reference counts are left out (``_nrt``), which numba would
+take at each call for each array of each tuple; they were four fifths of the time of a document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+from zlib import crc32
+
+from numba import njit
+
+_inner = njit(_nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy")
+entry: Callable[[Any], Any] = njit(_nrt=False, no_cfunc_wrapper=True, error_model="numpy", cache=True)
+"""For what is called from Python; compiled once per machine."""
+_known: list[str] = []
+
+
+def inner(function: Any) -> Any:
+    """For what other kernels call: their machine code holds it."""
+    assert isinstance(function, FunctionType)
+    code, globals_ = function.__code__, function.__globals__
+    constants = {name: globals_[name] for name in code.co_names if isinstance(globals_.get(name), int | float)}
+    _known.append(f"{function.__name__} {code.co_code.hex()} {code.co_consts} {code.co_names} {constants}")
+    return _inner(function)
+
+
+def fingerprint() -> int:
+    """Of all inner kernels so far. numba's cache sees changes only in the file of an entry, and in its closure."""
+    return crc32("".join(_known).encode())
+
+
+@inner
+def sort(values, begin, end):  # type: ignore[no-untyped-def]
+    """``values[begin:end]`` ascending, in place (heapsort: numba's own needs memory)."""
+    size = end - begin
+    start = size // 2
+    while size > 1:
+        if start > 0:
+            start -= 1
+        else:
+            size -= 1
+            values[begin], values[begin + size] = values[begin + size], values[begin]
+        parent = start
+        moved = values[begin + parent]
+        while 2 * parent + 1 < size:
+            child = 2 * parent + 1
+            if child + 1 < size and values[begin + child + 1] > values[begin + child]:
+                child += 1
+            if values[begin + child] <= moved:
+                break
+            values[begin + parent] = values[begin + child]
+            parent = child
+        values[begin + parent] = moved

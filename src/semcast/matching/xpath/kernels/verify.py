@@ -1,0 +1,283 @@
+"""Conditions that the walk left open, decided on the document's arrays.
+
+A path, from any step on, is a *front*: for each element the first node, in document order, that the path leads to
+from there, or NONE. A front is made from that of the next step, from the end of the path to its beginning, in time
+proportional to the nodes that its step can lead to; so a condition takes O(document · expression) time, however its
+predicates and ``//`` are nested. Fronts that several conditions share are made once per document.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from semcast.matching.xpath.arrays import Ints, Longs
+from semcast.matching.xpath.kernels.compiled import inner
+from semcast.matching.xpath.kernels.scanner import BEGIN, END, NAME, OWNER, PARENT
+from semcast.matching.xpath.kernels.texts import BELOW, STEPS, compares, holds, number
+from semcast.matching.xpath.kernels.walk import (
+    CANDIDATE,
+    CHAINED,
+    COUNTED,
+    EPOCH,
+    FIRST_TEXT,
+    GREATEST,
+    HELD_COUNT,
+    HIT_COUNT,
+    LAST_NOTED,
+    LEAST,
+    NOTED,
+    SERIAL,
+    SLOTS,
+    VERIFIED,
+)
+
+ELEMENT_NODE, ATTRIBUTE_NODE, TEXT_NODE = range(3)
+AXIS, DEEP, SYMBOL, WILD, REST, TEST, PROGRAM = range(7)
+"""Columns of fronts; the rest of the path, the test at its end and the predicates are -1 where there are none."""
+FRONT, FIRST_NODE, ITSELF, ALWAYS, NEVER, UNLESS, WHERE, NEGATE, DONE = range(9)
+"""Instructions. They leave a truth; UNLESS and WHERE jump if it is false or true."""
+NEEDS, NEEDS_END, FRONTS, FRONTS_END, ENTRY = range(5)
+"""Columns of conditions."""
+NONE = 2147483647
+
+
+class Conditions(NamedTuple):
+    """What profiles ask for, and what of it is known of the document at hand."""
+
+    conditions: Ints
+    needs: Ints  # begin, end in ``ways``: one of them must be met
+    ways: Ints
+    atoms: Ints  # table, test or -1
+    order: Ints  # the fronts of each condition, each behind those that it is made from
+    fronts: Ints
+    code: Ints  # instruction, and three arguments
+    atom_serial: Longs
+    atom_met: Ints
+    made: Longs  # [front]: the epoch in which it was made
+    slot: Ints  # [front]
+    store: Ints  # one row of the document's elements for each front made
+    chains: Ints  # [2 · symbol]: the first element, [2 · symbol + 1] the first attribute of that name
+    next_element: Ints
+    next_attribute: Ints
+
+
+@inner
+def _count(table, room, tests, notes):  # type: ignore[no-untyped-def]
+    """The least and the greatest number that was noted at a table; NaN, which no limit holds for, if none was."""
+    least, greatest = math.nan, math.nan
+    at = int(notes.marks[table, FIRST_TEXT])
+    while at >= 0:
+        value = number(room.data, notes.noted[at, 1], notes.noted[at, 2], tests)
+        if value == value:
+            least = least if least <= value else value
+            greatest = greatest if greatest >= value else value
+        at = notes.noted[at, 0]
+    notes.marks[table, COUNTED] = notes.counts[SERIAL]
+    notes.marks[table, LEAST] = least
+    notes.marks[table, GREATEST] = greatest
+
+
+@inner
+def _met(atom, room, tests, notes, conditions):  # type: ignore[no-untyped-def]
+    """Was this seen on the walk? A yes may be wrong, where there was too much to note; a no is sure."""
+    serial = notes.counts[SERIAL]
+    table, test = conditions.atoms[atom, 0], conditions.atoms[atom, 1]
+    if test < 0:
+        return notes.reached[table] == serial
+    if notes.counts[NOTED] == len(notes.noted):
+        return True
+    if notes.marks[table, LAST_NOTED] != serial:
+        return False
+    operator = tests.operator[test]
+    if operator >= BELOW:
+        if notes.marks[table, COUNTED] != serial:
+            _count(table, room, tests, notes)
+        best = notes.marks[table, LEAST if operator < BELOW + 2 else GREATEST]
+        return compares(operator, best, tests.limit[test])
+    if conditions.atom_serial[atom] == serial:
+        return conditions.atom_met[atom] == 1
+    found = False
+    at = int(notes.marks[table, FIRST_TEXT])
+    while at >= 0 and not found:
+        found = holds(test, room.data, notes.noted[at, 1], notes.noted[at, 2], tests)
+        at = notes.noted[at, 0]
+    conditions.atom_serial[atom] = serial
+    conditions.atom_met[atom] = found
+    return found
+
+
+@inner
+def _may_hold(condition, room, tests, notes, conditions):  # type: ignore[no-untyped-def]
+    for need in range(conditions.conditions[condition, NEEDS], conditions.conditions[condition, NEEDS_END]):
+        found = False
+        for i in range(conditions.needs[need, 0], conditions.needs[need, 1]):
+            if _met(conditions.ways[i], room, tests, notes, conditions):
+                found = True
+                break
+        if not found:
+            return False
+    return True
+
+
+@inner
+def _chain(document, room, translate, conditions):  # type: ignore[no-untyped-def]
+    """The elements and attributes of each name, in document order."""
+    conditions.chains[:] = -1
+    for element in range(document[1] - 1, document[0], -1):
+        symbol = translate[room.elements[element, NAME]]
+        conditions.next_element[element - document[0]] = conditions.chains[2 * symbol]
+        conditions.chains[2 * symbol] = element
+    for attribute in range(document[3] - 1, document[2] - 1, -1):
+        symbol = translate[room.attributes[attribute, NAME]]
+        conditions.next_attribute[attribute - document[2]] = conditions.chains[2 * symbol + 1]
+        conditions.chains[2 * symbol + 1] = attribute
+
+
+@inner
+def _node_holds(test, axis, node, room, tests):  # type: ignore[no-untyped-def]
+    if axis == ELEMENT_NODE:
+        return holds(test, room.data, room.elements[node, BEGIN], room.elements[node, END], tests)
+    if axis == ATTRIBUTE_NODE:
+        return holds(test, room.data, room.attributes[node, BEGIN], room.attributes[node, END], tests)
+    return holds(test, room.data, room.texts[node, BEGIN], room.texts[node, END], tests)
+
+
+@inner
+def _true(at, axis, node, document, room, tests, conditions):  # type: ignore[no-untyped-def]
+    """Run the program at ``at`` with a node as context. Arguments of a path: front, is it absolute, test, axis."""
+    code = conditions.code
+    top = document[0]
+    size = document[1] - top
+    truth = True
+    while code[at, 0] != DONE:
+        kind = code[at, 0]
+        if kind in (UNLESS, WHERE):
+            at = code[at, 1] if truth == (kind == WHERE) else at + 1
+            continue
+        if kind in (FRONT, FIRST_NODE):
+            context = 0 if code[at, 2] else node - top
+            first = conditions.store[np.int64(conditions.slot[code[at, 1]]) * size + context]
+            truth = first != NONE
+            if truth and kind == FIRST_NODE:
+                truth = _node_holds(code[at, 3], code[at, 4], first, room, tests)
+        elif kind == ITSELF:
+            absolute = code[at, 2] == 1
+            truth = _node_holds(code[at, 3], ELEMENT_NODE if absolute else axis, top if absolute else node, room, tests)
+        elif kind == NEGATE:
+            truth = not truth
+        else:
+            truth = kind == ALWAYS
+        at += 1
+    return truth
+
+
+@inner
+def _lead(node, owner, value, deep, base, top, room, conditions):  # type: ignore[no-untyped-def]
+    """From ``owner`` (``deep``: and all that it lies in) the path leads to ``value`` first, unless to one before."""
+    store = conditions.store
+    while owner >= top:
+        at = base + owner - top
+        if store[at] <= value:
+            return
+        store[at] = value
+        if not deep:
+            return
+        owner = room.elements[owner, PARENT]
+
+
+@inner
+def _try(front, node, document, base, room, tests, conditions):  # type: ignore[no-untyped-def]
+    """A node that the step of a front leads to: does it pass, and where does the path go from there?"""
+    row = conditions.fronts[front]
+    axis = row[AXIS]
+    top = document[0]
+    value = node
+    tests.counts[STEPS] += 1
+    if row[REST] >= 0:
+        value = conditions.store[np.int64(conditions.slot[row[REST]]) * (document[1] - top) + node - top]
+        if value == NONE:
+            return
+    elif row[TEST] >= 0 and not _node_holds(row[TEST], axis, node, room, tests):
+        return
+    if row[PROGRAM] >= 0 and not _true(row[PROGRAM], axis, node, document, room, tests, conditions):
+        return
+    owner = room.elements[node, PARENT]
+    if axis == ATTRIBUTE_NODE:
+        owner = room.attributes[node, OWNER]
+    elif axis == TEXT_NODE:
+        owner = room.texts[node, OWNER]
+    _lead(node, owner, value, row[DEEP], base, top, room, conditions)
+
+
+@inner
+def _make(front, document, room, translate, wild, tests, conditions):  # type: ignore[no-untyped-def]
+    row = conditions.fronts[front]
+    size = document[1] - document[0]
+    base = np.int64(conditions.slot[front]) * size
+    conditions.store[base : base + size] = NONE
+    axis, symbol = row[AXIS], row[SYMBOL]
+    if axis == TEXT_NODE:
+        for node in range(document[4], document[5]):
+            _try(front, node, document, base, room, tests, conditions)
+    elif symbol > 0 and not row[WILD]:
+        node = conditions.chains[2 * symbol + (axis == ATTRIBUTE_NODE)]
+        while node >= 0:
+            _try(front, node, document, base, room, tests, conditions)
+            if axis == ATTRIBUTE_NODE:
+                node = conditions.next_attribute[node - document[2]]
+            else:
+                node = conditions.next_element[node - document[0]]
+    else:
+        begin, end = document[0] + 1, document[1]
+        if axis == ATTRIBUTE_NODE:
+            begin, end = document[2], document[3]
+        for node in range(begin, end):
+            name = translate[room.attributes[node, NAME] if axis == ATTRIBUTE_NODE else room.elements[node, NAME]]
+            if symbol < 0 or name == symbol or wild[name] == symbol:
+                _try(front, node, document, base, room, tests, conditions)
+
+
+@inner
+def _holds(condition, document, room, translate, wild, tests, notes, conditions):  # type: ignore[no-untyped-def]
+    """Decide one condition; False as the second if there is no room for its fronts."""
+    counts = notes.counts
+    row = conditions.conditions[condition]
+    size = document[1] - document[0]
+    if (counts[SLOTS] + row[FRONTS_END] - row[FRONTS]) * size > len(conditions.store):
+        counts[EPOCH] += 1  # forget the fronts of other conditions
+        counts[SLOTS] = 0
+        if (row[FRONTS_END] - row[FRONTS]) * size > len(conditions.store):
+            return False, False
+    if counts[CHAINED] != counts[SERIAL]:
+        counts[CHAINED] = counts[SERIAL]
+        _chain(document, room, translate, conditions)
+    for i in range(row[FRONTS], row[FRONTS_END]):
+        front = conditions.order[i]
+        if conditions.made[front] != counts[EPOCH]:
+            conditions.made[front] = counts[EPOCH]
+            conditions.slot[front] = counts[SLOTS]
+            counts[SLOTS] += 1
+            _make(front, document, room, translate, wild, tests, conditions)
+    counts[VERIFIED] += 1
+    return _true(row[ENTRY], ELEMENT_NODE, document[0], document, room, tests, conditions), True
+
+
+@inner
+def verify(document, room, translate, wild, tests, notes, conditions):  # type: ignore[no-untyped-def]
+    """Go on through the conditions that were hit; False where there is no room for the fronts of the next."""
+    counts = notes.counts
+    while counts[CANDIDATE] < counts[HIT_COUNT]:
+        condition = notes.hits[counts[CANDIDATE]]
+        if notes.held[condition] != counts[SERIAL] and _may_hold(condition, room, tests, notes, conditions):
+            truth, roomy = _holds(condition, document, room, translate, wild, tests, notes, conditions)
+            if not roomy:
+                return False
+            if truth:
+                notes.held[condition] = counts[SERIAL]
+                notes.holding[counts[HELD_COUNT]] = condition
+                counts[HELD_COUNT] += 1
+        counts[CANDIDATE] += 1
+    return True
