@@ -13,7 +13,8 @@ from zlib import crc32
 
 from numba import njit
 
-_inner = njit(_nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy")
+_options: dict[str, Any] = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+_inner, _inlined = njit(**_options), njit(**_options, forceinline=True)
 entry: Callable[[Any], Any] = njit(_nrt=False, no_cfunc_wrapper=True, error_model="numpy", cache=True)
 """For what is called from Python; compiled once per machine."""
 _known: list[str] = []
@@ -21,11 +22,21 @@ _known: list[str] = []
 
 def inner(function: Any) -> Any:
     """For what other kernels call: their machine code holds it."""
+    _remember(function)
+    return _inner(function)
+
+
+def inlined(function: Any) -> Any:
+    """As ``inner``, for what is called often and does little: a call takes along seven words for each array."""
+    _remember(function)
+    return _inlined(function)
+
+
+def _remember(function: Any) -> None:
     assert isinstance(function, FunctionType)
     code, globals_ = function.__code__, function.__globals__
     constants = {name: globals_[name] for name in code.co_names if isinstance(globals_.get(name), int | float)}
     _known.append(f"{function.__name__} {code.co_code.hex()} {code.co_consts} {code.co_names} {constants}")
-    return _inner(function)
 
 
 def fingerprint() -> int:

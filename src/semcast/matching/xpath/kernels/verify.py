@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from semcast.matching.xpath.arrays import Ints, Longs
-from semcast.matching.xpath.kernels.compiled import inner
+from semcast.matching.xpath.kernels.compiled import inlined, inner
 from semcast.matching.xpath.kernels.scanner import BEGIN, END, NAME, OWNER, PARENT
 from semcast.matching.xpath.kernels.texts import BELOW, STEPS, compares, holds, number
 from semcast.matching.xpath.kernels.walk import (
@@ -136,7 +136,7 @@ def _chain(document, room, translate, conditions):  # type: ignore[no-untyped-de
         conditions.chains[2 * symbol + 1] = attribute
 
 
-@inner
+@inlined
 def _node_holds(test, axis, node, room, tests):  # type: ignore[no-untyped-def]
     if axis == ELEMENT_NODE:
         return holds(test, room.data, room.elements[node, BEGIN], room.elements[node, END], tests)
@@ -145,7 +145,7 @@ def _node_holds(test, axis, node, room, tests):  # type: ignore[no-untyped-def]
     return holds(test, room.data, room.texts[node, BEGIN], room.texts[node, END], tests)
 
 
-@inner
+@inlined
 def _true(at, axis, node, document, room, tests, conditions):  # type: ignore[no-untyped-def]
     """Run the program at ``at`` with a node as context. Arguments of a path: front, is it absolute, test, axis."""
     code = conditions.code
@@ -174,7 +174,7 @@ def _true(at, axis, node, document, room, tests, conditions):  # type: ignore[no
     return truth
 
 
-@inner
+@inlined
 def _lead(node, owner, value, deep, base, top, room, conditions):  # type: ignore[no-untyped-def]
     """From ``owner`` (``deep``: and all that it lies in) the path leads to ``value`` first, unless to one before."""
     store = conditions.store
@@ -188,7 +188,7 @@ def _lead(node, owner, value, deep, base, top, room, conditions):  # type: ignor
         owner = room.elements[owner, PARENT]
 
 
-@inner
+@inlined
 def _try(front, node, document, base, room, tests, conditions):  # type: ignore[no-untyped-def]
     """A node that the step of a front leads to: does it pass, and where does the path go from there?"""
     row = conditions.fronts[front]
@@ -219,25 +219,27 @@ def _make(front, document, room, translate, wild, tests, conditions):  # type: i
     base = np.int64(conditions.slot[front]) * size
     conditions.store[base : base + size] = NONE
     axis, symbol = row[AXIS], row[SYMBOL]
-    if axis == TEXT_NODE:
-        for node in range(document[4], document[5]):
-            _try(front, node, document, base, room, tests, conditions)
-    elif symbol > 0 and not row[WILD]:
+    chained = symbol > 0 and not row[WILD]
+    node, end = document[0] + 1, document[1]
+    if axis == ATTRIBUTE_NODE:
+        node, end = document[2], document[3]
+    elif axis == TEXT_NODE:
+        node, end = document[4], document[5]
+    if chained:
         node = conditions.chains[2 * symbol + (axis == ATTRIBUTE_NODE)]
-        while node >= 0:
-            _try(front, node, document, base, room, tests, conditions)
-            if axis == ATTRIBUTE_NODE:
-                node = conditions.next_attribute[node - document[2]]
-            else:
-                node = conditions.next_element[node - document[0]]
-    else:
-        begin, end = document[0] + 1, document[1]
-        if axis == ATTRIBUTE_NODE:
-            begin, end = document[2], document[3]
-        for node in range(begin, end):
+    while 0 <= node < end:
+        leads = chained or symbol < 0
+        if not leads:
             name = translate[room.attributes[node, NAME] if axis == ATTRIBUTE_NODE else room.elements[node, NAME]]
-            if symbol < 0 or name == symbol or wild[name] == symbol:
-                _try(front, node, document, base, room, tests, conditions)
+            leads = name == symbol or wild[name] == symbol
+        if leads:
+            _try(front, node, document, base, room, tests, conditions)
+        if not chained:
+            node += 1
+        elif axis == ATTRIBUTE_NODE:
+            node = conditions.next_attribute[node - document[2]]
+        else:
+            node = conditions.next_element[node - document[0]]
 
 
 @inner
