@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from semcast.pipeline.records import ProfileFile, ProfileRecord
     from semcast.planning import Plan, Subscriptions
     from semcast.trees import Topology
+
+T = TypeVar("T")
 
 ProfilesFile = Annotated[
     Path, typer.Option("--profiles", help="Profiles with gateways: JSON Lines, CSV or Parquet.", show_default=False)
@@ -48,26 +50,26 @@ class Profiles(NamedTuple):
 
 
 def read_topology(path: Path) -> Topology:
-    """The topology in a file; what is wrong with it is said with the file's name."""
-    from semcast.trees import Topology, TopologyError
+    """The topology in a file."""
+    from semcast.trees import Topology
 
-    try:
-        return Topology.from_json(path.read_bytes())
-    except OSError as error:
-        raise SemcastError(f"{path}: cannot be read ({error.strerror})") from error
-    except TopologyError as error:
-        raise SemcastError(f"{path}: {error}") from error
+    return _read(path, Topology.from_json)
 
 
 def read_plan(path: Path) -> Plan:
-    """The plan in a file; what is wrong with it is said with the file's name."""
-    from semcast.planning import Plan, PlanError
+    """The plan in a file."""
+    from semcast.planning import Plan
 
+    return _read(path, Plan.from_json)
+
+
+def _read(path: Path, parse: Callable[[bytes], T]) -> T:
+    """What is wrong with a file is said with its name."""
     try:
-        return Plan.from_json(path.read_bytes())
+        return parse(path.read_bytes())
     except OSError as error:
         raise SemcastError(f"{path}: cannot be read ({error.strerror})") from error
-    except PlanError as error:
+    except SemcastError as error:
         raise SemcastError(f"{path}: {error}") from error
 
 
