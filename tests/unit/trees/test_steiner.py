@@ -49,19 +49,21 @@ def test_takahashi_matsuyama_equals_a_search_from_scratch_for_every_terminal() -
 
 def _from_scratch(graph: Graph, root: int, terminals: list[int]) -> list[list[int]]:
     nodes, pairs, left = {root}, [], set(terminals)
+    links = list(zip(graph.ends.tolist(), graph.link_costs.tolist(), strict=True))
     while left:
         distance = [0.0 if node in nodes else np.inf for node in range(graph.num_nodes)]
-        for _ in range(graph.num_nodes):
-            for one, other in graph.ends.tolist():
-                cost = float(graph.costs[graph.arc(one, other)])
+        before: list[float] = []
+        while before != distance:
+            before = distance.copy()
+            for (one, other), cost in links:
                 distance[one] = min(distance[one], distance[other] + cost)
                 distance[other] = min(distance[other], distance[one] + cost)
         node = min(left, key=lambda terminal: (distance[terminal], terminal))
         while node not in nodes:
             tight = [
-                before
-                for before in graph.neighbours(node).tolist()
-                if distance[before] + graph.costs[graph.arc(before, node)] == distance[node]
+                near
+                for near in graph.neighbours(node).tolist()
+                if distance[near] + graph.costs[graph.arc(near, node)] == distance[node]
             ]
             pairs.append([min(tight), node])
             nodes.add(node)
