@@ -165,7 +165,10 @@ def test_a_channel_is_explained_in_the_words_of_its_profiles(
     spark: SparkSession, topology: Topology, tmp_path: Path
 ) -> None:
     case = Case(tmp_path, topology)
-    case.run("plan", "--scheme", "semcast", "--out", "plan.json")
+    picture = tmp_path / "plan.svg"
+    _, told = case.run("plan", "--scheme", "semcast", "--out", "plan.json", "--draw", str(picture))
+    assert told.splitlines()[-1].endswith(f"plan.json, {picture}")
+    assert "semcast: 6 of" in picture.read_text()
     words = ["--plan", str(tmp_path / "plan.json"), "--profiles", str(tmp_path / "p.jsonl"), "--json"]
     found = json.loads(CliRunner().invoke(app, ["explain", "c0", *words]).stdout)
     channel = Plan.from_json((tmp_path / "plan.json").read_text()).channels[0]

@@ -23,10 +23,12 @@ from semcast.cli.workload import (
 from semcast.model import SemcastError
 
 if TYPE_CHECKING:
-    from semcast.planning import Plan
+    from semcast.planning import Plan, PlannedChannel
     from semcast.planning.cost import Cost
+    from semcast.trees import Topology
 
 _SHOWN = 12
+_DRAWN = 6  # more trees than that cannot be told apart
 _SCHEMES = (
     "masked (few trees, each message over its cheapest, to exactly its gateways), unicast (a copy per gateway), "
     "spt (filtered at every hop), semcast (2005), semcast-merge, semcast-noisemerge, semcast-threshold (2004), "
@@ -43,6 +45,9 @@ def plan(
     channels: Annotated[int, typer.Option(min=1, help="At most so many channels (masked).")] = 64,
     seed: Annotated[int, typer.Option(help="For rendezvous points and the order in which gateways join.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Where the plan goes; default: stdout.", show_default=False)] = None,
+    draw: Annotated[
+        Path | None, typer.Option(help="Draw the most costly channels' trees, as .svg or .png.", show_default=False)
+    ] = None,
     join: Annotated[
         str, typer.Option(help="What a gateway joins: the closest 'destination' (the papers' text) or 'broker'.")
     ] = "destination",
@@ -72,6 +77,10 @@ def plan(
         raise SemcastError("--json prints a summary on stdout, so the plan needs a file: give --out")
     if join not in ("destination", "broker"):
         raise SemcastError(f"--join {join}: gateways join the closest 'destination' or the closest 'broker'")
+    if draw is not None:
+        from semcast.experiments.drawing import check_format
+
+        check_format(draw)
     from semcast.planning.build import SCHEMES
 
     if scheme not in SCHEMES:
@@ -136,6 +145,9 @@ def plan(
         typer.echo(text, nl=False)
     else:
         out.write_text(text)
+    if draw is not None:
+        with render.step(f"drawing {draw}"):
+            _draw(made, overlay, draw)
     _show(made, cost)
     if json:
         render.data(
@@ -152,12 +164,25 @@ def plan(
     render.say(
         f"{scheme}: {len(made.channels):,} channels for {len(file.records):,} profiles ({len(distinct):,} distinct), "
         f"{cost.plan_with_leg:.2f} transmissions per message; Spark {on_spark:.1f} s, planning {searched:.1f} s"
-        + (f"; written to {out}" if out else "")
+        + (f"; written to {', '.join(str(path) for path in (out, draw) if path is not None)}" if out or draw else "")
     )
 
 
+def _busiest(made: Plan) -> list[PlannedChannel]:
+    return sorted(made.channels, key=lambda channel: (-channel.rate * len(channel.tree), channel.id))
+
+
+def _draw(made: Plan, overlay: Topology, path: Path) -> None:
+    from semcast.experiments.drawing import draw
+
+    shown = _busiest(made)[:_DRAWN]
+    trees = {channel.id: made.tree(channel, overlay).links.tolist() for channel in shown}
+    of = f"{len(shown)} of {len(made.channels):,} channels" if len(made.channels) > len(shown) else "all channels"
+    draw(overlay, trees, out=path, title=f"{made.scheme}: {of}, the most costly first")
+
+
 def _show(made: Plan, cost: Cost) -> None:
-    busiest = sorted(made.channels, key=lambda channel: (-channel.rate * len(channel.tree), channel.id))
+    busiest = _busiest(made)
     rows = [
         [
             channel.id,
