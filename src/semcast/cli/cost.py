@@ -16,6 +16,7 @@ from semcast.cli.workload import (
     ProfilesFile,
     SourceBroker,
     TopologyFile,
+    counted,
     matched,
     read_parsed,
     read_plan,
@@ -43,10 +44,7 @@ def cost(
     Means per message, every transmission counts 1. With the legs means: with the way from the source to the rendezvous
     points of a message's channels, one copy per rendezvous point.
     """
-    import numpy as np
-
     from semcast.planning import Subscriptions
-    from semcast.planning.cost import cost_of
 
     overlay = read_topology(topology)
     overlay.node(source)
@@ -64,23 +62,13 @@ def cost(
     meaning = {profile: made.same_as.get(profile, profile) for profile in made.subscriptions}
     subscriptions = Subscriptions.of(made.gateways, made.subscriptions, meaning)
     _, matches = matched(Profiles(file, subscriptions), messages, schema, master)
-    with render.step("counting") as shown:
-        counted = cost_of(
-            made,
-            overlay,
-            subscriptions,
-            matches,
-            source,
-            oracle_messages=oracle,
-            rng=np.random.default_rng(seed),
-            done=lambda count: shown.report(count, oracle),
-        )
+    found = counted(made, overlay, subscriptions, matches, source, oracle, seed)
     if json:
-        render.data(counted.as_dict())
+        render.data(found.as_dict())
     else:
-        show_cost(counted)
-    missed = f"; {counted.missed:,} DELIVERIES ARE MISSED" if counted.missed else ""
+        show_cost(found)
+    missed = f"; {found.missed:,} DELIVERIES ARE MISSED" if found.missed else ""
     render.say(
-        f"{made.scheme}: {counted.plan_with_leg:.2f} transmissions per message over {counted.messages:,} messages, "
-        f"stretch {counted.stretch:.2f}{missed}"
+        f"{made.scheme}: {found.plan_with_leg:.2f} transmissions per message over {found.messages:,} messages, "
+        f"stretch {found.stretch:.2f}{missed}"
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +17,7 @@ from semcast.cli.workload import (
     ProfilesFile,
     SourceBroker,
     TopologyFile,
+    counted,
     matched,
     read_parsed,
     read_topology,
@@ -23,6 +26,9 @@ from semcast.cli.workload import (
 from semcast.model import SemcastError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from semcast.channels import Overlap, Selectivity
     from semcast.planning import Plan, PlannedChannel
     from semcast.planning.cost import Cost
     from semcast.trees import Topology
@@ -71,47 +77,22 @@ def plan(
     carried them cheapest, as far as the scheme can see. The plan is written with what it costs on that sample; `semcast
     cost` counts it on other messages. No plan withholds a message from a profile that matches it, whatever the sample.
     """
-    if out is not None and not out.parent.is_dir():
-        raise SemcastError(f"{out.parent}: no such folder")
-    if json and out is None:
-        raise SemcastError("--json prints a summary on stdout, so the plan needs a file: give --out")
-    if join not in ("destination", "broker"):
-        raise SemcastError(f"--join {join}: gateways join the closest 'destination' or the closest 'broker'")
-    if draw is not None:
-        from semcast.experiments.drawing import check_format
-
-        check_format(draw)
-    from semcast.planning.build import SCHEMES
-
-    if scheme not in SCHEMES:
-        raise SemcastError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
+    _check(scheme, join, out, draw, json)
     overlay = read_topology(topology)
     overlay.node(source)
     file = read_parsed(profiles, language, schema, namespace)
     wanted = with_gateways(file, overlay, seed if draw_gateways else None)
-    begin = time.perf_counter()
-    spark, matches = matched(wanted, messages, schema, master)
-    on_spark = time.perf_counter() - begin
-
-    import msgspec
-    import numpy as np
+    clock = Clock()
+    with clock("spark"):
+        spark, matches = matched(wanted, messages, schema, master)
 
     from semcast.channels import Selectivity, Settings
-    from semcast.pipeline.overlaps import overlap
-    from semcast.pipeline.progress import watched
     from semcast.planning.build import Request, make_plan
-    from semcast.planning.cost import cost_of
 
-    selectivity = Selectivity.of(matches, len(wanted.subscriptions.distinct))
-    matrix = None
-    if scheme.startswith("semcast"):
-        overlapping = time.perf_counter()
-        with render.step("overlap of profiles") as shown, watched(spark, shown.report):
-            matrix = overlap(spark, selectivity, least=1.0)
-        on_spark += time.perf_counter() - overlapping
-    chosen = [record.profile for record in file.records]
-    by_id = {record.id: profile for record, profile in zip(file.records, chosen, strict=True)}
-    distinct = [by_id[profile] for profile in wanted.subscriptions.distinct]
+    distinct = wanted.distinct()
+    selectivity = Selectivity.of(matches, len(distinct))
+    with clock("spark"):
+        matrix = _overlap(spark, selectivity) if scheme.startswith("semcast") else None
     request = Request(
         overlay,
         source,
@@ -124,48 +105,83 @@ def plan(
         lambda wide, narrow: file.language.covers(distinct[wide], distinct[narrow]),
         channels,
     )
-    searching = time.perf_counter()
-    with render.step(f"planning {scheme}") as shown:
+    with clock("planning"), render.step(f"planning {scheme}") as shown:
         made = make_plan(scheme, request, shown.note)
-    searched = time.perf_counter() - searching
-    with render.step("counting what it costs") as shown:
-        cost = cost_of(
-            made,
-            overlay,
-            wanted.subscriptions,
-            matches,
-            source,
-            oracle_messages=oracle,
-            rng=np.random.default_rng(0),
-            done=lambda count: shown.report(count, oracle),
-        )
-    made = msgspec.structs.replace(made, cost=cost.as_dict())
-    text = made.to_json()
-    if out is None:
-        typer.echo(text, nl=False)
-    else:
-        out.write_text(text)
+    cost = counted(made, overlay, wanted.subscriptions, matches, source, oracle)
+    made = _written(made, cost, out)
     if draw is not None:
-        with render.step(f"drawing {draw}"):
-            _draw(made, overlay, draw)
+        _draw(made, overlay, draw)
     _show(made, cost)
     if json:
-        render.data(
-            {
-                "out": str(out),
-                "scheme": scheme,
-                "channels": len(made.channels),
-                "cost": made.cost,
-                "estimate": made.estimate,
-                "seconds": {"spark": round(on_spark, 3), "planning": round(searched, 3)},
-                "peak_memory_mb": render.peak_memory_mb(),
-            }
-        )
+        render.data(_summary(made, out) | {"seconds": clock.seconds, "peak_memory_mb": render.peak_memory_mb()})
+    files = ", ".join(str(path) for path in (out, draw) if path is not None)
     render.say(
         f"{scheme}: {len(made.channels):,} channels for {len(file.records):,} profiles ({len(distinct):,} distinct), "
-        f"{cost.plan_with_leg:.2f} transmissions per message; Spark {on_spark:.1f} s, planning {searched:.1f} s"
-        + (f"; written to {', '.join(str(path) for path in (out, draw) if path is not None)}" if out or draw else "")
+        f"{cost.plan_with_leg:.2f} transmissions per message; Spark {clock.seconds['spark']:.1f} s, planning "
+        f"{clock.seconds['planning']:.1f} s" + (f"; written to {files}" if files else "")
     )
+
+
+class Clock:
+    """Seconds by what they went into."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, what: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - begin, 3)
+
+
+def _check(scheme: str, join: str, out: Path | None, draw: Path | None, json: bool) -> None:
+    """Complain before anything runs that takes long."""
+    from semcast.planning.build import SCHEMES
+
+    if scheme not in SCHEMES:
+        raise SemcastError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
+    if join not in ("destination", "broker"):
+        raise SemcastError(f"--join {join}: gateways join the closest 'destination' or the closest 'broker'")
+    if json and out is None:
+        raise SemcastError("--json prints a summary on stdout, so the plan needs a file: give --out")
+    for path in (out, draw):
+        if path is not None and not path.parent.is_dir():
+            raise SemcastError(f"{path.parent}: no such folder")
+    if draw is not None:
+        from semcast.experiments.drawing import check_format
+
+        check_format(draw)
+
+
+def _overlap(spark: SparkSession, selectivity: Selectivity) -> Overlap:
+    from semcast.pipeline.overlaps import overlap
+    from semcast.pipeline.progress import watched
+
+    with render.step("overlap of profiles") as shown, watched(spark, shown.report):
+        return overlap(spark, selectivity, least=1.0)
+
+
+def _written(made: Plan, cost: Cost, out: Path | None) -> Plan:
+    """The plan with its cost, on stdout or in a file."""
+    import msgspec
+
+    made = msgspec.structs.replace(made, cost=cost.as_dict())
+    if out is None:
+        typer.echo(made.to_json(), nl=False)
+    else:
+        out.write_text(made.to_json())
+    return made
+
+
+def _summary(made: Plan, out: Path | None) -> dict[str, Any]:
+    return {
+        "out": str(out),
+        "scheme": made.scheme,
+        "channels": len(made.channels),
+        "cost": made.cost,
+        "estimate": made.estimate,
+    }
 
 
 def _busiest(made: Plan) -> list[PlannedChannel]:
@@ -178,7 +194,8 @@ def _draw(made: Plan, overlay: Topology, path: Path) -> None:
     shown = _busiest(made)[:_DRAWN]
     trees = {channel.id: made.tree(channel, overlay).links.tolist() for channel in shown}
     of = f"{len(shown)} of {len(made.channels):,} channels" if len(made.channels) > len(shown) else "all channels"
-    draw(overlay, trees, out=path, title=f"{made.scheme}: {of}, the most costly first")
+    with render.step(f"drawing {path}"):
+        draw(overlay, trees, out=path, title=f"{made.scheme}: {of}, the most costly first")
 
 
 def _show(made: Plan, cost: Cost) -> None:

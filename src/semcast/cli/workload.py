@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from semcast.matching.matches import Matches
     from semcast.pipeline.records import ProfileFile, ProfileRecord
     from semcast.planning import Plan, Subscriptions
+    from semcast.planning.cost import Cost
     from semcast.trees import Topology
 
 T = TypeVar("T")
@@ -137,3 +138,30 @@ def matched(profiles: Profiles, messages: Path, schema: str | None, master: str 
     if not found.rows:
         raise SemcastError(f"{messages}: holds no messages")
     return spark, found
+
+
+def counted(
+    made: Plan,
+    topology: Topology,
+    subscriptions: Subscriptions,
+    matches: Matches,
+    source: str,
+    oracle: int,
+    seed: int = 0,
+) -> Cost:
+    """What the plan costs on the matched messages; the oracle is asked about ``oracle`` of them."""
+    import numpy as np
+
+    from semcast.planning.cost import cost_of
+
+    with render.step("counting what it costs") as shown:
+        return cost_of(
+            made,
+            topology,
+            subscriptions,
+            matches,
+            source,
+            oracle_messages=oracle,
+            rng=np.random.default_rng(seed),
+            done=lambda count: shown.report(count, min(oracle, matches.rows)),
+        )
