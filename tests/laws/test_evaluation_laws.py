@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semcast.model.bits import bits
 from semcast.trees import Demand, Graph, Routed, Routes, Tree, evaluate, low_cost_tree
-from semcast.trees.demand import bits
 from tests.laws.overlays import graphs, nodes_of
 
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from semcast.channels.expressions import any_of, served
 from semcast.channels.hierarchy import Covers, Hierarchy, candidates, cost_based, rate_based
-from semcast.channels.merging import Bits, Channel, Merged, Merger, Variant, weight_of
+from semcast.channels.merging import Channel, Merged, Merger, Variant, weight_of
 from semcast.channels.overlap import Overlap, overlap
 from semcast.channels.selectivity import Ints, Selectivity
 from semcast.channels.spans import Gateways, Span
+from semcast.model.bits import Bits, bits
 
 SCHEMES = ("semcast", "semcast-o", "semcast-merge", "semcast-noisemerge", "semcast-threshold")
 _VARIANTS = {
@@ -109,9 +110,7 @@ def _channel(
 def _rows(made: Sequence[Hierarchy], selectivity: Selectivity) -> Bits:
     """The messages of the window that each hierarchy matches, as bits."""
     pairs = selectivity.grouped(_groups(made, selectivity.profiles), len(made)).matches.pairs()
-    rows = np.zeros((len(made), (selectivity.messages + 63) >> 6), np.uint64)
-    np.bitwise_or.at(rows, (pairs[:, 1], pairs[:, 0] >> 6), np.uint64(1) << (pairs[:, 0] & 63).astype(np.uint64))
-    return rows
+    return bits(len(made), selectivity.messages, pairs[:, 1], pairs[:, 0])
 
 
 def _result(merged: Merged, made: list[Hierarchy], threshold: float | None = None) -> Channelized:

@@ -14,11 +14,9 @@ from typing import TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from semcast.model import SemcastError
-
-Bits = NDArray[np.uint64]
+from semcast.model.bits import Bits
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,13 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from semcast.channels import kernels
 from semcast.channels.expressions import Expression, conjunction, disjunction, without
 from semcast.channels.selectivity import Floats
 from semcast.channels.spans import Gateways, Span
+from semcast.model.bits import Bits
 
-Bits = NDArray[np.uint64]
 _NOTHING = 1e-12  # a gain that is only rounding
 _MAX_CANDIDATES = 4096  # of the most costly channels; all pairs of them fit into memory
 

@@ -1,4 +1,4 @@
-"""Bits of machine words, for compiled loops: 64 messages or 64 gateways a word.
+"""Rows of bits in machine words, 64 messages or 64 gateways a word, the first in the lowest bit.
 
 Not imported by the package itself: numba takes a second to import.
 """
@@ -7,6 +7,31 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Bits = NDArray[np.uint64]
+
+
+def words(columns: int) -> int:
+    """How many words a row of so many bits takes."""
+    return (columns + 63) >> 6
+
+
+def bits(rows: int, columns: int, row: NDArray[np.int64], column: NDArray[np.int64]) -> Bits:
+    """Rows with the given places set."""
+    found = np.zeros((rows, words(columns)), np.uint64)
+    np.bitwise_or.at(found, (row, column >> 6), np.uint64(1) << (column & 63).astype(np.uint64))
+    return found
+
+
+def unpacked(held: Bits, columns: int) -> NDArray[np.bool_]:
+    """The bits of a row, or of every row, one by one."""
+    return np.unpackbits(held.view(np.uint8), axis=-1, count=columns, bitorder="little").astype(np.bool_)
+
+
+def count(held: Bits) -> int:
+    """How many bits are set in all."""
+    return int(np.bitwise_count(held).sum())
 
 
 @njit("int64(uint64)", cache=True, nogil=True, inline="always")

@@ -15,6 +15,7 @@ from semcast.channels.expressions import any_of, text
 from semcast.channels.hierarchy import Covers
 from semcast.channels.spans import Gateways, places_of
 from semcast.model import SemcastError
+from semcast.model.bits import unpacked
 from semcast.planning import masked
 from semcast.planning.demands import demand_of
 from semcast.planning.plan import Plan, PlannedChannel
@@ -186,7 +187,7 @@ class _Builder:
         plan = self._plan(scheme, channels, {})
         carried = Router(plan, self._subscriptions.distinct).carried(self._request.selectivity.matches)
         weights, total = self._request.selectivity.weights, self._request.selectivity.total or 1.0
-        rates = [weights[_set(row, len(weights))].sum() / total for row in carried]
+        rates = [weights[unpacked(row, len(weights))].sum() / total for row in carried]
         return [_with_rate(channel, float(rate)) for channel, rate in zip(channels, rates, strict=True)]
 
     def _wanted_bits(self) -> list[int]:
@@ -204,7 +205,3 @@ class _Builder:
 
 def _with_rate(channel: PlannedChannel, rate: float) -> PlannedChannel:
     return msgspec.structs.replace(channel, rate=rate)
-
-
-def _set(row: np.ndarray[tuple[int], np.dtype[np.uint64]], count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.unpackbits(row.view(np.uint8), count=count, bitorder="little").astype(np.bool_)

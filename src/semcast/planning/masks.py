@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from semcast.model.bits import unpacked
 from semcast.trees import Demand, Tree
 
 
@@ -41,5 +42,5 @@ def interested(demand: Demand) -> NDArray[np.int64]:
     """How many gateways want each message."""
     found = np.zeros(demand.messages, np.int64)
     for row in demand.wanted:
-        found += np.unpackbits(row.view(np.uint8), bitorder="little")[: demand.messages]
+        found += unpacked(row, demand.messages)
     return found

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from semcast.channels.expressions import And, Atom, Expression, Not, Or
 from semcast.matching.matches import Matches
+from semcast.model.bits import Bits
 from semcast.planning import kernels
 
-Bits = NDArray[np.uint64]
 _OR, _AND, _NOT = 0, 1, 2
 
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from semcast.channels.expressions import Expression, any_of, renumbered
 from semcast.channels.spans import gateways_of
 from semcast.matching.matches import Matches
-from semcast.model.bits import bit_numbers
+from semcast.model.bits import Bits, bit_numbers
 from semcast.planning.demands import Masks, by_gateway, masks_of, profile_masks
 from semcast.planning.plan import Plan, PlanError
-from semcast.planning.program import Bits, Program
+from semcast.planning.program import Program
 from semcast.trees import Demand, Graph, Topology, Tree
 from semcast.trees.choice import Choice, Chosen
 from semcast.trees.topology import natural

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from semcast.model.bits import Bits, bits, unpacked
 from semcast.trees import Demand, Graph, Tree
 from semcast.trees.choice import Choice
-from semcast.trees.demand import Bits, Counts, bits
+from semcast.trees.demand import Counts
 from semcast.trees.graph import IntArray
 from semcast.trees.masked_tree import Bools, Ends
 
@@ -123,7 +124,7 @@ class Signatures:
 
 def _distinct(sample: Demand) -> tuple[Bools, Counts]:
     """The distinct sets of a sample but the empty one, in lexicographic order, each with its number of messages."""
-    dense = np.unpackbits(sample.wanted.view(np.uint8), axis=1, bitorder="little")[:, : sample.messages]
+    dense = unpacked(sample.wanted, sample.messages)
     packed = np.packbits(dense.T, axis=1)
     sets, counts = np.unique(packed, axis=0, return_counts=True)
     wanted = np.unpackbits(sets, axis=1)[:, : len(sample.gateways)].astype(bool)

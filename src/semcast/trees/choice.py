@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from semcast.model.bits import Bits, bits, unpacked
 from semcast.trees import sliced
-from semcast.trees.demand import Bits, Demand
+from semcast.trees.demand import Demand
 from semcast.trees.graph import Graph, IntArray
 from semcast.trees.tree import Tree
 
@@ -30,11 +31,8 @@ class Chosen(NamedTuple):
 
     def carried(self, trees: int, demand: Demand) -> Bits:
         """What ``evaluate.Routed`` asks for: bit m of row c says that message m goes over tree c, where wanted."""
-        wanted = np.unpackbits(demand.any_wanted.view(np.uint8), bitorder="little")[: demand.messages]
-        held = (self.channels == np.arange(trees, dtype=np.uint16)[:, None]) & wanted.astype(bool)
-        rows = np.zeros((trees, 64 * demand.wanted.shape[1]), np.uint8)
-        rows[:, : demand.messages] = held
-        return np.packbits(rows, axis=1, bitorder="little").view(np.uint64)
+        wanted = np.flatnonzero(unpacked(demand.any_wanted, demand.messages))
+        return bits(trees, demand.messages, self.channels[wanted].astype(np.int64), wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +93,7 @@ class Choice:
             self.lacks, self.lack_starts, demand.wanted, self.planes, channels, used,
         )  # fmt: skip
         if self.legs.any():
-            wanted = np.unpackbits(demand.any_wanted.view(np.uint8), bitorder="little")[: demand.messages]
+            wanted = unpacked(demand.any_wanted, demand.messages)
             channels *= wanted
             used *= wanted
         return Chosen(channels, used)

@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from semcast.model.bits import Bits, bits, count, words
 from semcast.trees.graph import IntArray
 
-Bits = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 
 
@@ -75,18 +75,3 @@ class Demand:
         held = (self.wanted[:, chosen >> 6] >> (chosen & 63).astype(np.uint64)) & np.uint64(1)
         columns, rows = np.nonzero(held)
         return Demand.of(self.gateways.tolist(), len(chosen), rows, columns)
-
-
-def words(messages: int) -> int:
-    return (messages + 63) >> 6
-
-
-def bits(rows: int, columns: int, row: NDArray[np.int64], column: NDArray[np.int64]) -> Bits:
-    """A bit matrix with the given places set; 64 columns a word, the first in the lowest bit."""
-    dense = np.zeros((rows, words(columns)), np.uint64)
-    np.bitwise_or.at(dense, (row, column >> 6), np.uint64(1) << (column & 63).astype(np.uint64))
-    return dense
-
-
-def count(row: Bits) -> int:
-    return int(np.bitwise_count(row).sum())

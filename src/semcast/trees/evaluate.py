@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from semcast.model.bits import Bits, count
 from semcast.trees import kernels
-from semcast.trees.demand import Bits, Counts, Demand, count
+from semcast.trees.demand import Counts, Demand
 from semcast.trees.graph import FloatArray, Graph, IntArray
 from semcast.trees.tree import Tree
 

@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from semcast.model.bits import Bits, bits
 from semcast.trees import masked_kernels, rows
-from semcast.trees.demand import Bits, Counts, bits
+from semcast.trees.demand import Counts
 from semcast.trees.graph import Graph, IntArray
 from semcast.trees.tree import Tree
 

@@ -12,8 +12,8 @@ import numpy as np
 from semcast.experiments.bench.matching import Options
 from semcast.experiments.bench.race import Say
 from semcast.experiments.steiner import cells, tries
+from semcast.model.bits import bits
 from semcast.trees import Demand, Graph, Routed, Routes, evaluate, low_cost_tree
-from semcast.trees.demand import bits
 from semcast.trees.generators import generate
 from semcast.trees.steiner import QUICK, local_search, shortest_path_tree, takahashi_matsuyama
 
