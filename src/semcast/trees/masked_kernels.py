@@ -23,25 +23,9 @@ HERE, THERE, AWAY = 1, 2, 0  # sides of a cut: the part below it, the part above
     nogil=True,
 )
 def potentials(  # type: ignore[no-untyped-def]
-    order,
-    start,
-    stop,
-    side,
-    which,
-    parent,
-    first,
-    following,
-    row,
-    own,
-    below,
-    mask,
-    weight,
-    above,
-    once,
-    twice,
-    price,
-    far,
-):
+    order, start, stop, side, which, parent, first, following, row, own, below, mask, weight, above, once, twice,
+    price, far,
+):  # fmt: skip
     """How much dearer it is to enter one part of a cut tree at each node than at the part's first.
 
     ``far[v]``: the weighted hops that the messages of ``mask`` travel from v until they meet what they use of the
@@ -110,30 +94,9 @@ def climb(node, parent, below, mask, weight, price, far, known, way):  # type: i
     nogil=True,
 )
 def bridge(  # type: ignore[no-untyped-def]
-    indptr,
-    heads,
-    prices,
-    order,
-    start,
-    stop,
-    side,
-    far,
-    load,
-    bound,
-    least,
-    reach,
-    via,
-    keys,
-    heap,
-    found,
-    parent,
-    below,
-    mask,
-    weight,
-    price,
-    known,
-    way,
-):
+    indptr, heads, prices, order, start, stop, side, far, load, bound, least, reach, via, keys, heap, found, parent,
+    below, mask, weight, price, known, way,
+):  # fmt: skip
     """The cheapest way to join the parts of a cut tree, through nodes that are on neither, if below ``bound``.
 
     Returns its cost, else ``bound``; ``found`` gets its last two nodes, the upper one first, and ``via`` leads down.
@@ -320,25 +283,9 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
             far[root] = 0
         else:
             potentials(
-                order,
-                0,
-                count,
-                side,
-                THERE,
-                parent,
-                first,
-                following,
-                row,
-                own,
-                below,
-                mask,
-                weight,
-                above,
-                once,
-                twice,
-                price,
-                far,
-            )
+                order, 0, count, side, THERE, parent, first, following, row, own, below, mask, weight, above, once,
+                twice, price, far,
+            )  # fmt: skip
             known[:] = True
             for place in range(count):
                 if side[order[place]] == THERE:
@@ -346,25 +293,9 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
         far[cut] = 0
         if stop - start > 1:
             potentials(
-                order,
-                start,
-                stop,
-                side,
-                HERE,
-                parent,
-                first,
-                following,
-                row,
-                own,
-                below,
-                mask,
-                weight,
-                above,
-                once,
-                twice,
-                price,
-                far,
-            )
+                order, start, stop, side, HERE, parent, first, following, row, own, below, mask, weight, above, once,
+                twice, price, far,
+            )  # fmt: skip
         now = price[cut] * load
         joint = parent[cut]
         for _ in range(idle):
@@ -373,30 +304,9 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
         now += climb(joint, parent, below, mask, weight, price, far, known, way)
         reach[:] = np.inf
         best = bridge(
-            indptr,
-            heads,
-            prices,
-            order,
-            start,
-            stop,
-            side,
-            far,
-            load,
-            now,
-            least,
-            reach,
-            via,
-            keys,
-            heap,
-            found,
-            parent,
-            below,
-            mask,
-            weight,
-            price,
-            known,
-            way,
-        )
+            indptr, heads, prices, order, start, stop, side, far, load, now, least, reach, via, keys, heap, found,
+            parent, below, mask, weight, price, known, way,
+        )  # fmt: skip
         if now - best > _ROUNDING * load:
             gained[0] += now - best
             gained[1] = 0
