@@ -31,7 +31,7 @@ from semcast.matching.matchers import read
 from semcast.matching.matches import Matches
 from semcast.matching.xpath.documents import COLUMN
 from semcast.model import Kind, Schema, SemcastError
-from semcast.pipeline.decode import Decoder, Wanted, wanted_of
+from semcast.matching.decode import Decoder, Wanted, wanted_of
 from semcast.pipeline.documents import documents
 from semcast.pipeline.files import data_files
 from semcast.pipeline.lines import Piece, count_lines, lines, pieces

@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from semcast.matching import Language
 from semcast.model import Schema, SemcastError
-from semcast.pipeline.decode import Decoder, wanted_of
+from semcast.matching.decode import Decoder, wanted_of
 from semcast.pipeline.documents import documents
 from semcast.pipeline.files import data_files
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from semcast.model import Kind, SemcastError
-from semcast.pipeline.decode import Decoder
+from semcast.matching.decode import Decoder
 
 NUMBER, STRING, BOOLEAN, TIMESTAMP = (frozenset({kind}) for kind in Kind)
 

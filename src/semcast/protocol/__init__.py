@@ -1,0 +1,7 @@
+"""The protocol as machines without input or output: ``handle(event, now) -> commands``.
+
+A *node* is what runs at one broker: a broker, which forwards along trees, and maybe a source, which takes messages in,
+and a gateway, which serves clients. *Coordinators* decide on plans. *Subscribers* and *publishers* are the clients'
+side. The simulator and the live overlay drive the same machines; ``machine`` is the contract, ``frames`` is what
+travels, ``stores`` what survives a crash. Nothing here knows a socket, a clock or a file.
+"""

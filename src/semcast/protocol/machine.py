@@ -1,0 +1,127 @@
+"""The contract between role machines and whatever drives them: events in, commands out.
+
+A driver owns sockets or a virtual clock, calls ``handle(event, now)`` and does what it is told. ``now`` is the
+driver's clock in seconds; it never goes back, and clocks of different brokers have nothing to do with each other.
+Frames to one receiver arrive in order or not at all; some arrive twice. Nothing else is assumed of a network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from semcast.protocol.frames import AnyFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A frame has come."""
+
+    sender: str
+    frame: AnyFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has gone by; comes every ``Settings.tick_s``, more or less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What was appended to the log through this position survives a crash."""
+
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class Congested:
+    """So much waits to be sent to this neighbour that no more data must come."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relieved:
+    """That is over."""
+
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reorganise:
+    """Somebody, or the clock, asks the coordinator for a new plan."""
+
+
+Event = Received | Tick | Synced | Congested | Relieved | Reorganise
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a frame: over the overlay's link if ``to`` is a neighbour, else directly."""
+
+    to: str
+    frame: AnyFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """Make the log durable through this position, then say ``Synced``."""
+
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that people and tests want to know of; drivers put it into the journal."""
+
+    what: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+Command = Send | Sync | Note
+
+
+class Machine(Protocol):
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take an event in; the only way in which a machine changes."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Times in seconds, sizes in messages; what an operator may tune."""
+
+    tick_s: float = 0.1
+    beat_s: float = 0.5
+    """Between heartbeats."""
+    dead_s: float = 2.5
+    """Not heard of for so long: dead."""
+    lease_s: float = 2.0
+    """How long a source may take in messages without hearing from the coordinator."""
+    leader_s: float = 3.0
+    """How long a coordinator leads without hearing from the store."""
+    tally_s: float = 0.2
+    ack_s: float = 0.5
+    resend_s: float = 0.6
+    """What is not answered is said again."""
+    grace_s: float = 0.6
+    """A tree that lags behind others for so long is not waited for; its messages are fetched."""
+    silence_s: float = 2.0
+    """A source not heard of for so long is asked."""
+    window: int = 1024
+    """Messages that a gateway holds above the first that it misses, per source."""
+    credit: int = 256
+    """Messages that are fetched from a log at a time."""
+    held: int = 256
+    """Messages that a session keeps until its client has taken them, or until it is live."""
+    retain: int = 0
+    """Messages that stay in a log although everybody has them."""
+    retain_absent: int = 100_000
+    """Messages that stay in a log for gateways that are away; older ones end in a gap notice."""
+    expiry_s: float = 3600.0
+    """How long a durable session outlives its client."""
+    batch: int = 256
+    """Messages per frame, at most."""
+    sample: int = 1
+    """One message in so many is sampled for statistics."""
+    samples: int = 1000
+    """So many samples are kept."""
