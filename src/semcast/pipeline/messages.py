@@ -27,11 +27,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from semcast.matching import Language
+from semcast.matching.decode import Decoder, Wanted, wanted_of
 from semcast.matching.matchers import read
 from semcast.matching.matches import Matches
 from semcast.matching.xpath.documents import COLUMN
 from semcast.model import Kind, Schema, SemcastError
-from semcast.matching.decode import Decoder, Wanted, wanted_of
 from semcast.pipeline.documents import documents
 from semcast.pipeline.files import data_files
 from semcast.pipeline.lines import Piece, count_lines, lines, pieces

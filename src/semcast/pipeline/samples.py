@@ -13,8 +13,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from semcast.matching import Language
-from semcast.model import Schema, SemcastError
 from semcast.matching.decode import Decoder, wanted_of
+from semcast.model import Schema, SemcastError
 from semcast.pipeline.documents import documents
 from semcast.pipeline.files import data_files
 

@@ -7,8 +7,8 @@ import json
 import pyarrow as pa
 import pytest
 
-from semcast.model import Kind, SemcastError
 from semcast.matching.decode import Decoder
+from semcast.model import Kind, SemcastError
 
 NUMBER, STRING, BOOLEAN, TIMESTAMP = (frozenset({kind}) for kind in Kind)
 
