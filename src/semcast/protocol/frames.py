@@ -22,7 +22,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True, tag=True):
 # --- on trees ------------------------------------------------------------------------------------------------
 
 
-class Data(Frame, tag="data"):
+class Data(Frame, frozen=True, tag="data"):
     """Messages on their way along one tree; brokers read the key and the masks, never a body."""
 
     key: Key
@@ -34,7 +34,7 @@ class Data(Frame, tag="data"):
     bodies: tuple[bytes, ...]
 
 
-class Leg(Frame, tag="leg"):
+class Leg(Frame, frozen=True, tag="leg"):
     """Messages on their way from a source to a rendezvous point: one copy, with the trees that it is for."""
 
     rendezvous: str
@@ -46,7 +46,7 @@ class Leg(Frame, tag="leg"):
     bodies: tuple[bytes, ...]
 
 
-class Tally(Frame, tag="tally"):
+class Tally(Frame, frozen=True, tag="tally"):
     """How many messages a source has sent each gateway over one tree, in order with its data.
 
     ``counts`` holds gateways' bits; who is not in it was sent none. Counting began where the source first used the tree
@@ -68,7 +68,7 @@ class Tally(Frame, tag="tally"):
     """Where it has to go first; None on the tree itself."""
 
 
-class Ack(Frame, tag="ack"):
+class Ack(Frame, frozen=True, tag="ack"):
     """Upwards along a tree: all gateways below have everything of each source through its position."""
 
     key: Key
@@ -78,7 +78,7 @@ class Ack(Frame, tag="ack"):
 # --- between a gateway and a source, past the trees ----------------------------------------------------------
 
 
-class Fetch(Frame, tag="fetch"):
+class Fetch(Frame, frozen=True, tag="fetch"):
     """A gateway asks a source for what is missing behind ``first``."""
 
     gateway: str
@@ -90,7 +90,7 @@ class Fetch(Frame, tag="fetch"):
     """At most so many messages at a time."""
 
 
-class Fill(Frame, tag="fill"):
+class Fill(Frame, frozen=True, tag="fill"):
     """A gateway asks a source for all that a profile matches behind ``first``, from before it was subscribed."""
 
     gateway: str
@@ -100,7 +100,7 @@ class Fill(Frame, tag="fill"):
     credit: int = 256
 
 
-class Repair(Frame, tag="repair"):
+class Repair(Frame, frozen=True, tag="repair"):
     """Messages from the log, as asked for."""
 
     source: str
@@ -109,7 +109,7 @@ class Repair(Frame, tag="repair"):
     bodies: tuple[bytes, ...]
 
 
-class Caught(Frame, tag="caught"):
+class Caught(Frame, frozen=True, tag="caught"):
     """The end of an answer: after ``sent`` messages, nothing is missing from ``first`` through ``through``."""
 
     source: str
@@ -131,13 +131,13 @@ class Caught(Frame, tag="caught"):
 # --- between brokers and the coordinator ---------------------------------------------------------------------
 
 
-class Beat(Frame, tag="beat"):
+class Beat(Frame, frozen=True, tag="beat"):
     """Neighbours tell each other that they are there."""
 
     sent_at: float
 
 
-class Heartbeat(Frame, tag="heartbeat"):
+class Heartbeat(Frame, frozen=True, tag="heartbeat"):
     """A broker tells the coordinator that it is there, and where it stands."""
 
     broker: str
@@ -160,7 +160,7 @@ class Heartbeat(Frame, tag="heartbeat"):
     """Of a gateway: the newest of its interests."""
 
 
-class Lease(Frame, tag="lease"):
+class Lease(Frame, frozen=True, tag="lease"):
     """The answer to a source's heartbeat: it may take in messages for so long, counted from when it asked."""
 
     term: int
@@ -169,7 +169,7 @@ class Lease(Frame, tag="lease"):
     epoch: int
 
 
-class Welcome(Frame, tag="welcome"):
+class Welcome(Frame, frozen=True, tag="welcome"):
     """The answer to a heartbeat that brings no lease."""
 
     term: int
@@ -204,7 +204,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     profiles: tuple[ProfileText, ...] = ()
 
 
-class Install(Frame, tag="install"):
+class Install(Frame, frozen=True, tag="install"):
     """What a broker has to know; what is neither in ``entries`` nor in ``keep`` goes."""
 
     term: int
@@ -218,7 +218,7 @@ class Install(Frame, tag="install"):
     bit: int | None = None
 
 
-class Installed(Frame, tag="installed"):
+class Installed(Frame, frozen=True, tag="installed"):
     """A broker has the tables of this revision, or misses entries that it was told to keep."""
 
     broker: str
@@ -240,7 +240,7 @@ class PlannedTree(msgspec.Struct, frozen=True, array_like=True):
     acks: bool = False
 
 
-class Switch(Frame, tag="switch"):
+class Switch(Frame, frozen=True, tag="switch"):
     """A source is told the plan to follow from the end of its log on."""
 
     term: int
@@ -255,7 +255,7 @@ class Switch(Frame, tag="switch"):
     """Gateways that are away, whose clients may come back: the log is kept for them as long as retention lets it."""
 
 
-class Switched(Frame, tag="switched"):
+class Switched(Frame, frozen=True, tag="switched"):
     """A source follows a plan since a position."""
 
     source: str
@@ -265,7 +265,7 @@ class Switched(Frame, tag="switched"):
     position: int
 
 
-class Interests(Frame, tag="interests"):
+class Interests(Frame, frozen=True, tag="interests"):
     """What a gateway wants for its clients; ``serial`` orders what it says."""
 
     gateway: str
@@ -276,7 +276,7 @@ class Interests(Frame, tag="interests"):
     """Per profile, the strictest bound that the gateway's policy makes of its clients'."""
 
 
-class Live(Frame, tag="live"):
+class Live(Frame, frozen=True, tag="live"):
     """Everything in the interests of ``serial`` is matched by every source from ``positions`` on."""
 
     term: int
@@ -286,12 +286,12 @@ class Live(Frame, tag="live"):
     """(place of a profile in the interests, expected delay in ms) where a bound cannot be met."""
 
 
-class AskSamples(Frame, tag="ask-samples"):
+class AskSamples(Frame, frozen=True, tag="ask-samples"):
     term: int
     request: int
 
 
-class Samples(Frame, tag="samples"):
+class Samples(Frame, frozen=True, tag="samples"):
     """Which profiles matched the messages that a source sampled."""
 
     source: str
@@ -304,7 +304,7 @@ class Samples(Frame, tag="samples"):
 # --- between clients and brokers -----------------------------------------------------------------------------
 
 
-class Publish(Frame, tag="publish"):
+class Publish(Frame, frozen=True, tag="publish"):
     """Messages of one origin, numbered on from ``first``."""
 
     origin: str
@@ -312,7 +312,7 @@ class Publish(Frame, tag="publish"):
     messages: tuple[Message, ...]
 
 
-class Published(Frame, tag="published"):
+class Published(Frame, frozen=True, tag="published"):
     """All messages of an origin through this number are in the log for good."""
 
     origin: str
@@ -321,7 +321,7 @@ class Published(Frame, tag="published"):
     """The log's position of the last of them."""
 
 
-class Refused(Frame, tag="refused"):
+class Refused(Frame, frozen=True, tag="refused"):
     """Not taken in. ``expected`` is the number that the source waits for, where numbers were left out."""
 
     origin: str
@@ -330,7 +330,7 @@ class Refused(Frame, tag="refused"):
     expected: int | None = None
 
 
-class Attach(Frame, tag="attach"):
+class Attach(Frame, frozen=True, tag="attach"):
     """A client's subscription at a gateway, new or coming back; said again until answered."""
 
     session: str
@@ -350,7 +350,7 @@ class Attach(Frame, tag="attach"):
     """How long a durable session outlives its client; None: the gateway decides."""
 
 
-class Attached(Frame, tag="attached"):
+class Attached(Frame, frozen=True, tag="attached"):
     """The subscription is live: nothing that matches is missed behind ``positions``."""
 
     session: str
@@ -360,7 +360,7 @@ class Attached(Frame, tag="attached"):
     """Where the client's bound cannot be met: what to expect instead."""
 
 
-class Deliver(Frame, tag="deliver"):
+class Deliver(Frame, frozen=True, tag="deliver"):
     """A message for a client; ``sequence`` numbers what the session sends, to be acknowledged."""
 
     session: str
@@ -370,7 +370,7 @@ class Deliver(Frame, tag="deliver"):
     body: bytes
 
 
-class Progress(Frame, tag="progress"):
+class Progress(Frame, frozen=True, tag="progress"):
     """The client was sent all that is its own of a source, through this position."""
 
     session: str
@@ -379,7 +379,7 @@ class Progress(Frame, tag="progress"):
     through: int
 
 
-class Gap(Frame, tag="gap"):
+class Gap(Frame, frozen=True, tag="gap"):
     """What matched in (first, through] is lost for this client: it was away for longer than the log is kept."""
 
     session: str
@@ -389,7 +389,7 @@ class Gap(Frame, tag="gap"):
     through: int
 
 
-class Taken(Frame, tag="taken"):
+class Taken(Frame, frozen=True, tag="taken"):
     """The client has everything of its session through this sequence number; ``credit`` more may come."""
 
     session: str
@@ -397,17 +397,17 @@ class Taken(Frame, tag="taken"):
     credit: int = 64
 
 
-class Detach(Frame, tag="detach"):
+class Detach(Frame, frozen=True, tag="detach"):
     """The subscription ends, for good."""
 
     session: str
 
 
-class Detached(Frame, tag="detached"):
+class Detached(Frame, frozen=True, tag="detached"):
     session: str
 
 
-class ProtocolError(Frame, tag="error"):
+class ProtocolError(Frame, frozen=True, tag="error"):
     """What the other end sent makes no sense."""
 
     reason: str
