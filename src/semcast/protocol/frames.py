@@ -56,8 +56,10 @@ class Tally(Frame, frozen=True, tag="tally"):
     key: Key
     epoch: int
     """The newest plan that the source follows."""
+    previous: int
+    """The plan that it followed before: a gateway that knows of neither cannot know all trees in between."""
     since: int
-    """The position behind which it follows that plan."""
+    """The position behind which it follows the newest plan."""
     source: str
     incarnation: int
     through: int
@@ -73,6 +75,8 @@ class Ack(Frame, frozen=True, tag="ack"):
 
     key: Key
     positions: dict[str, int]
+    at_source: bool = False
+    """It has left the tree at its root, and is for the source itself."""
 
 
 # --- between a gateway and a source, past the trees ----------------------------------------------------------
@@ -211,10 +215,11 @@ class Install(Frame, frozen=True, tag="install"):
     revision: int
     entries: tuple[Entry, ...]
     keep: tuple[Key, ...]
-    members: tuple[tuple[int, tuple[Key, ...]], ...] = ()
-    """For a gateway: (epoch, the trees it belongs to) of every plan that a source may follow."""
-    sources: tuple[tuple[str, int], ...] = ()
-    """For a gateway: all sources, with the position that it counts from if it knows none."""
+    members: tuple[tuple[int, tuple[tuple[Key, str | None], ...]], ...] = ()
+    """For a gateway, of every plan that a source may follow: (epoch, the trees it belongs to), each with the source that
+    alone uses it, None where all do."""
+    sources: tuple[str, ...] = ()
+    """For a gateway: all sources."""
     bit: int | None = None
 
 
@@ -346,6 +351,9 @@ class Attach(Frame, frozen=True, tag="attach"):
     max_delay_ms: float | None = None
     version: int = 0
     """Of the profile: one more at every replacement."""
+    before: ProfileText | None = None
+    """Where the profile was replaced: the one that counts for messages through ``until``."""
+    until: tuple[tuple[str, int], ...] = ()
     expiry_s: float | None = None
     """How long a durable session outlives its client; None: the gateway decides."""
 
@@ -356,6 +364,8 @@ class Attached(Frame, frozen=True, tag="attached"):
     session: str
     version: int
     positions: tuple[tuple[str, int], ...]
+    base: int
+    """Sequence numbers go on from here."""
     expected_delay_ms: float | None = None
     """Where the client's bound cannot be met: what to expect instead."""
 

@@ -1,0 +1,239 @@
+"""The clients' side: a subscription that survives gateways, and a publisher that survives sources.
+
+A subscriber remembers per source how far it has everything (its *cursor*) and what it has above that. With these it
+can go to any gateway and go on where it was: nothing is missed and nothing comes twice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from semcast.model.message import Message, ProfileText
+from semcast.protocol.frames import (
+    Attach,
+    Attached,
+    Deliver,
+    Detach,
+    Detached,
+    Gap,
+    Progress,
+    ProtocolError,
+    Publish,
+    Published,
+    Refused,
+    Taken,
+)
+from semcast.protocol.machine import Command, Event, Note, Received, Send, Settings, Tick
+
+
+class _Link:
+    """One gateway, as the subscriber knows it."""
+
+    def __init__(self) -> None:
+        self.attached_version = -1
+        self.base: int | None = None
+        self.sequence = 0
+        self.heard_at: float | None = None
+        self.asked_at = float("-inf")
+        self.taken_at = float("-inf")
+        self.news = False
+
+
+class Subscriber:
+    """One subscription of one client. With ``together`` it hangs on all its gateways at a time."""
+
+    def __init__(
+        self,
+        name: str,
+        session: str,
+        gateways: Sequence[str],
+        profile: ProfileText,
+        *,
+        settings: Settings,
+        durable: bool = False,
+        ordered: bool = False,
+        start: str = "latest",
+        max_delay_ms: float | None = None,
+        together: bool = False,
+    ) -> None:
+        self.name = name
+        self.session = session
+        self.live_version = -1
+        self.detached = False
+        self.cursor: dict[str, int] = {}
+        self._gateways = list(gateways)
+        self._together = together
+        self._settings = settings
+        self._durable, self._ordered, self._start = durable, ordered, start
+        self._max_delay_ms = max_delay_ms
+        self._profile, self._version = profile, 0
+        self._before: tuple[ProfileText, dict[str, int]] | None = None
+        self._have: dict[str, set[int]] = {}
+        self._links: dict[str, _Link] = {}
+        self._ending = False
+        self._ended_at = float("-inf")
+        for gateway in self._gateways if together else self._gateways[:1]:
+            self._links[gateway] = _Link()
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        match event:
+            case Received(sender, frame) if sender in self._links:
+                self._links[sender].heard_at = now
+                return self._received(sender, frame)
+            case Tick():
+                return self._tick(now)
+        return []
+
+    def replace(self, profile: ProfileText) -> None:
+        """Ask for something else; it counts from where the gateway says, at once and everywhere."""
+        self._before = (self._profile, {})
+        self._profile, self._version = profile, self._version + 1
+
+    def detach(self) -> None:
+        """End the subscription for good."""
+        self._ending = True
+
+    def _received(self, sender: str, frame: object) -> list[Command]:
+        link = self._links[sender]
+        match frame:
+            case Attached(session=self.session):
+                return self._attached(link, frame)
+            case Deliver() | Progress() | Gap() if link.base is not None and frame.sequence > link.base:
+                link.news = True
+                if frame.sequence != link.sequence + 1:
+                    return []  # something before it was lost, and will be said again
+                link.sequence += 1
+                return self._took(frame)
+            case ProtocolError(reason):
+                link.attached_version, link.base = -1, None
+                return [Note("error", {"reason": reason})]
+            case Detached(session=self.session) if not self.detached:
+                self.detached = True
+                return [Note("detached")]
+        return []
+
+    def _attached(self, link: _Link, frame: Attached) -> list[Command]:
+        if link.base != frame.base:
+            link.base = link.sequence = frame.base
+        link.attached_version = max(link.attached_version, frame.version)
+        positions = dict(frame.positions)
+        for source, position in positions.items():
+            if self._start == "latest":
+                self.cursor.setdefault(source, position)
+        if frame.version <= self.live_version:
+            return []
+        self.live_version = frame.version
+        if self._before is not None and frame.version == self._version:
+            self._before = (self._before[0], positions)
+        details = {"version": frame.version, "positions": positions, "expected_delay_ms": frame.expected_delay_ms}
+        return [Note("live", details)]
+
+    def _took(self, frame: Deliver | Progress | Gap) -> list[Command]:
+        cursor = self.cursor.get(frame.source, 0)
+        have = self._have.setdefault(frame.source, set())
+        if isinstance(frame, Deliver):
+            if frame.number <= cursor or frame.number in have:
+                return []
+            have.add(frame.number)
+            return [Note("delivered", {"source": frame.source, "number": frame.number, "body": frame.body})]
+        self.cursor[frame.source] = max(cursor, frame.through)
+        self._have[frame.source] = {number for number in have if number > frame.through}
+        if isinstance(frame, Gap) and frame.through > cursor:
+            return [Note("gap", {"source": frame.source, "first": max(cursor, frame.first), "through": frame.through})]
+        return []
+
+    def _tick(self, now: float) -> list[Command]:
+        if self.detached:
+            return []
+        if self._ending:
+            return self._end(now)
+        self._fail_over(now)
+        commands: list[Command] = []
+        for gateway, link in self._links.items():
+            if link.attached_version < self._version and now - link.asked_at >= self._settings.resend_s:
+                link.asked_at = now
+                commands.append(Send(gateway, self._attach()))
+            if link.base is not None and (link.news or now - link.taken_at >= self._settings.beat_s):
+                link.news, link.taken_at = False, now
+                commands.append(Send(gateway, Taken(self.session, link.sequence)))
+        return commands
+
+    def _attach(self) -> Attach:
+        before, until = self._before or (None, {})
+        if before is not None and until and all(self.cursor.get(s, 0) >= place for s, place in until.items()):
+            self._before = before = None
+        have = tuple((source, tuple(sorted(numbers))) for source, numbers in sorted(self._have.items()) if numbers)
+        return Attach(
+            self.session, self._profile, self._durable, self._ordered, self._start, tuple(sorted(self.cursor.items())),
+            have, self._max_delay_ms, self._version, before, tuple(sorted(until.items())) if before else (),
+        )  # fmt: skip
+
+    def _fail_over(self, now: float) -> None:
+        """A gateway that says nothing for too long is left for the next."""
+        if self._together or len(self._gateways) < 2:
+            return
+        gateway, link = next(iter(self._links.items()))
+        if link.heard_at is None:
+            link.heard_at = now
+        if now - link.heard_at > self._settings.dead_s:
+            following = self._gateways[(self._gateways.index(gateway) + 1) % len(self._gateways)]
+            self._links = {following: _Link()}
+
+    def _end(self, now: float) -> list[Command]:
+        if now - self._ended_at < self._settings.resend_s:
+            return []
+        self._ended_at = now
+        return [Send(gateway, Detach(self.session)) for gateway in self._gateways]
+
+
+class Publisher:
+    """Hands messages to one source until it has them for good, each once."""
+
+    def __init__(self, name: str, source: str, *, settings: Settings) -> None:
+        self.name = name
+        self.source = source
+        self._settings = settings
+        self._first = 0
+        self._waiting: deque[Message] = deque()
+        self._sent_at = float("-inf")
+        self._in_flight = 0
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def publish(self, messages: Sequence[Message], now: float) -> list[Command]:
+        """Take messages over; ``published`` is noted when they are durable."""
+        self._waiting.extend(messages)
+        return self._send(now, self._in_flight)
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        match event:
+            case Received(_, Published(origin=self.name, through=through, position=position)):
+                return self._published(through, position)
+            case Received(_, Refused(origin=self.name, expected=int(expected))) if expected >= self._first:
+                self._in_flight = 0
+                return []
+            case Tick() if self._waiting and now - self._sent_at >= self._settings.resend_s:
+                return self._send(now, 0)
+        return []
+
+    def _send(self, now: float, skip: int) -> list[Command]:
+        messages = tuple(self._waiting)[skip : skip + self._settings.batch]
+        if not messages:
+            return []
+        self._sent_at = now
+        self._in_flight = skip + len(messages)
+        return [Send(self.source, Publish(self.name, self._first + skip, messages))]
+
+    def _published(self, through: int, position: int) -> list[Command]:
+        """Everything through a number is in the log; its last at this position."""
+        count = through + 1 - self._first
+        if count <= 0:
+            return []
+        for _ in range(count):
+            self._waiting.popleft()
+        first, self._first = self._first, through + 1
+        self._in_flight = max(0, self._in_flight - count)
+        return [Note("published", {"first": first, "through": through, "position": position})]

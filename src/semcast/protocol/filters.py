@@ -1,0 +1,129 @@
+"""Which profiles match a message: what sources ask of all, gateways of their clients', and filtering brokers too."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from semcast.matching import Language, language
+from semcast.matching.decode import Decoder, wanted_of
+from semcast.model.message import Message, ProfileText
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+@lru_cache(maxsize=1 << 14)
+def parsed(kind: str, text: str) -> Any:
+    """A profile of a language; ProfileError where the text is none."""
+    return language(kind).parse(text)
+
+
+def canonical(profile: ProfileText) -> ProfileText:
+    """The same profile in the text that all ways of writing it share; ProfileError where it is none."""
+    text = language(profile.language).canonical(parsed(profile.language, profile.text))
+    return ProfileText(profile.stream, profile.language, text)
+
+
+@lru_cache(maxsize=1 << 14)
+def covers(wide: ProfileText, narrow: ProfileText) -> bool:
+    """True only if every message that matches ``narrow`` matches ``wide``."""
+    if (wide.stream, wide.language) != (narrow.stream, narrow.language):
+        return False
+    chosen = language(wide.language)
+    return chosen.covers(parsed(wide.language, wide.text), parsed(narrow.language, narrow.text))
+
+
+class Filter(Generic[Name]):
+    """Profiles by name, of any streams and languages, matched with messages a batch at a time."""
+
+    def __init__(self, profiles: Mapping[Name, ProfileText] | None = None) -> None:
+        self._parts: dict[tuple[str, str], _Part[Name]] = {}
+        self._profiles: dict[Name, ProfileText] = {}
+        for name, profile in (profiles or {}).items():
+            self.add(name, profile)
+
+    def __contains__(self, name: Name) -> bool:
+        return name in self._profiles
+
+    def __len__(self) -> int:
+        return len(self._profiles)
+
+    def add(self, name: Name, profile: ProfileText) -> None:
+        """Add a profile, or replace what the name stood for."""
+        if self._profiles.get(name) == profile:
+            return
+        self.remove(name)
+        self._profiles[name] = profile
+        where = (profile.stream, profile.language)
+        if where not in self._parts:
+            self._parts[where] = _Part(language(profile.language))
+        self._parts[where].add(name, parsed(profile.language, profile.text))
+
+    def remove(self, name: Name) -> None:
+        profile = self._profiles.pop(name, None)
+        if profile is None:
+            return
+        part = self._parts[profile.stream, profile.language]
+        part.remove(name)
+        if not part:
+            del self._parts[profile.stream, profile.language]
+
+    def keep(self, profiles: Mapping[Name, ProfileText]) -> None:
+        """Have exactly these."""
+        for name in [name for name in self._profiles if name not in profiles]:
+            self.remove(name)
+        for name, profile in profiles.items():
+            self.add(name, profile)
+
+    def match(self, messages: Sequence[Message]) -> list[list[Name]]:
+        """Per message the names of the profiles that match it, in the order in which they were added."""
+        found: list[list[Name]] = [[] for _ in messages]
+        for (stream, _), part in self._parts.items():
+            rows = [row for row, message in enumerate(messages) if message.stream == stream]
+            if rows:
+                for row, names in zip(rows, part.match([messages[row] for row in rows]), strict=True):
+                    found[row] += names
+        return found
+
+
+class _Part(Generic[Name]):
+    """The profiles of one stream in one language."""
+
+    def __init__(self, chosen: Language[Any]) -> None:
+        self._language = chosen
+        self._matcher = chosen.matcher([])
+        self._names: dict[int, Name] = {}
+        self._places: dict[Name, int] = {}
+        self._profiles: dict[Name, Any] = {}
+        self._decoder: Decoder | None = None
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, name: Name, profile: Any) -> None:
+        place = self._matcher.add(profile)
+        self._names[place], self._places[name], self._profiles[name] = name, place, profile
+        self._decoder = None
+
+    def remove(self, name: Name) -> None:
+        place = self._places.pop(name)
+        self._matcher.remove(place)
+        del self._names[place], self._profiles[name]
+        self._decoder = None
+
+    def match(self, messages: Sequence[Message]) -> Iterable[list[Name]]:
+        matches = self._matcher.match(self._batch(messages))
+        return [[self._names[place] for place in matches.of(row).tolist()] for row in range(len(messages))]
+
+    def _batch(self, messages: Sequence[Message]) -> pa.RecordBatch:
+        if self._language.name == "topic":
+            return pa.RecordBatch.from_pydict({"topic": [message.topic for message in messages]})
+        if self._language.name != "relational":
+            payloads = pa.array([message.payload for message in messages], pa.binary())
+            return pa.RecordBatch.from_arrays([payloads], ["payload"])
+        if self._decoder is None:
+            self._decoder = Decoder(wanted_of(self._language, list(self._profiles.values()), None))
+        return self._decoder.json_lines([message.payload for message in messages])[0]

@@ -1,0 +1,309 @@
+"""Where messages leave: filtered for each client, once, in order where it asks for that.
+
+A gateway keeps no messages for its clients: what they have not taken is in the sources' logs, and acks hold it there.
+So all that a crash must not take are the durable sessions' profiles and cursors.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from semcast.model import SemcastError
+from semcast.model.message import ProfileText, unpacked
+from semcast.protocol.filters import Filter, canonical
+from semcast.protocol.frames import (
+    Attach,
+    Attached,
+    Caught,
+    Data,
+    Detach,
+    Detached,
+    Install,
+    Interests,
+    Key,
+    Live,
+    ProtocolError,
+    Repair,
+    Taken,
+    Tally,
+)
+from semcast.protocol.inbox import Inbox
+from semcast.protocol.interests import InterestSet
+from semcast.protocol.machine import Command, Note, Send, Settings
+from semcast.protocol.requests import Requests
+from semcast.protocol.sessions import Saved, Session
+from semcast.protocol.stores import Notes
+
+_SESSION = "session/"
+
+
+class Gateway:
+    """The gateway at one broker."""
+
+    def __init__(self, me: str, notes: Notes, settings: Settings, incarnation: int, now: float) -> None:
+        self.me = me
+        self.sessions: dict[str, Session] = {}
+        self.inboxes: dict[str, Inbox] = {}
+        self.members: dict[str, dict[int, frozenset[Key]]] = {}
+        """Source → epoch → the trees over which its messages may come."""
+        self.interests = InterestSet()
+        self._bit: int | None = None
+        self._settings = settings
+        self._notes = notes
+        self._incarnation = incarnation
+        self._filter: Filter[ProfileText] = Filter()
+        self._requests = Requests(me, settings, incarnation)
+        self._asked_at = float("-inf")
+        self._settled_at = -1
+        for name, value in notes.items(_SESSION):
+            saved = msgspec.msgpack.decode(value, type=Saved)
+            self._open(saved.attach, saved.client, now)
+            self.sessions[name.removeprefix(_SESSION)].dirty = False
+
+    # --- from the coordinator
+
+    def install(self, install: Install) -> None:
+        """The trees that this gateway belongs to, and the sources it may hear of."""
+        self._bit = install.bit
+        self.members = {
+            source: {
+                epoch: frozenset(key for key, user in trees if user in (None, source))
+                for epoch, trees in install.members
+            }
+            for source in install.sources
+        }
+        for source in install.sources:
+            if source not in self.inboxes:
+                self.inboxes[source] = Inbox(source, self._settings.window)
+            for session in self.sessions.values():
+                session.meet(source, self.inboxes[source].begun)
+
+    def live(self, live: Live) -> list[Command]:
+        """All that was asked for with a serial is matched everywhere."""
+        if live.serial > self.interests.serial:
+            return []
+        self.interests.confirm(live.serial)
+        late = {
+            self.interests.profiles[place]: delay for place, delay in live.late if live.serial == self.interests.serial
+        }
+        commands: list[Command] = []
+        for session in self.sessions.values():
+            asked = session.next or (None if session.live else session.attach)
+            if asked is not None and self.interests.serves(asked.profile):
+                session.expected_delay_ms = late.get(asked.profile)
+                commands += self._went_live(session, dict(live.positions))
+        return commands
+
+    def _went_live(self, session: Session, positions: dict[str, int]) -> list[Command]:
+        for source, inbox in self.inboxes.items():
+            positions.setdefault(source, inbox.top)
+        session.go_live(positions, {source: inbox.begun for source, inbox in self.inboxes.items()})
+        commands = [self._attached(session)]
+        for source, inbox in self.inboxes.items():
+            commands += session.release(source, inbox.frontier)
+        self._refilter()
+        return commands
+
+    def _attached(self, session: Session) -> Command:
+        positions = tuple(sorted(session.positions.items()))
+        answer = Attached(session.id, session.attach.version, positions, session.base, session.expected_delay_ms)
+        return Send(session.client, answer)
+
+    # --- from trees and logs
+
+    def data(self, data: Data) -> list[Command]:
+        inbox = self.inboxes.get(data.source)
+        if inbox is None:
+            return []
+        return self._take_in(inbox, data.key, data.numbers, data.bodies)
+
+    def _take_in(
+        self, inbox: Inbox, key: Key | None, numbers: tuple[int, ...], bodies: tuple[bytes, ...]
+    ) -> list[Command]:
+        new = [(number, body) for number, body in zip(numbers, bodies, strict=True) if inbox.arrived(key, number)]
+        if not new or not self.sessions:
+            return []
+        commands: list[Command] = []
+        matched = self._filter.match([unpacked(body) for _, body in new])
+        for (number, body), profiles in zip(new, matched, strict=True):
+            if profiles:
+                held = set(profiles)
+                for session in self.sessions.values():
+                    commands += session.offer(inbox.source, number, body, held)
+        return commands
+
+    def tally(self, tally: Tally, now: float) -> list[Command]:
+        inbox = self.inboxes.get(tally.source)
+        if inbox is None or self._bit is None:
+            return []
+        before = inbox.frontier
+        inbox.tally(tally, self._bit, self.members.get(tally.source, {}), now)
+        return self._moved(inbox) if inbox.frontier > before else []
+
+    def _moved(self, inbox: Inbox) -> list[Command]:
+        commands: list[Command] = []
+        for session in self.sessions.values():
+            commands += session.release(inbox.source, inbox.frontier)
+        return commands
+
+    def repair(self, repair: Repair) -> list[Command]:
+        """Messages from a log, for the gateway or for one session."""
+        asked = self._requests.came(repair)
+        if asked is None or asked.session is not None:
+            return []
+        return self._take_in(self.inboxes[repair.source], None, repair.numbers, repair.bodies)
+
+    def caught(self, caught: Caught, now: float) -> list[Command]:
+        """The end of a log's answer; it counts only if all of it has come."""
+        asked = self._requests.finish(caught)
+        inbox = self.inboxes.get(caught.source)
+        if asked is None or inbox is None:
+            return []
+        inbox.heard_at = now
+        if asked.session is not None:
+            session = self.sessions.get(asked.session)
+            if session is None or session.to_fill(caught.source) != (asked.profile, caught.first):
+                return []
+            commands = session.filled(caught.source, asked.found, caught.through, caught.lost)
+            session.caught_up(caught.source, inbox.begun)
+            return commands + session.release(caught.source, inbox.frontier)
+        commands = []
+        if caught.lost:
+            for session in self.sessions.values():
+                commands += session.gap(caught.source, caught.lost)
+        inbox.caught(caught)
+        for session in self.sessions.values():
+            if caught.source in session.ways:
+                session.caught_up(caught.source, inbox.begun)
+        return commands + self._moved(inbox)
+
+    # --- from clients
+
+    def attach(self, attach: Attach, client: str, now: float) -> list[Command]:
+        """A subscription: new, repeated, coming back, or with another profile."""
+        try:
+            attach = msgspec.structs.replace(attach, profile=canonical(attach.profile))
+        except SemcastError as error:
+            return [Send(client, ProtocolError(f"session {attach.session}: {error}"))]
+        session = self.sessions.get(attach.session)
+        if session is None or (attach.cursor and (attach.cursor, client) != (session.attach.cursor, session.client)):
+            session = self._open(attach, client, now)
+        session.client, session.heard_at = client, now
+        if attach.version > session.attach.version:
+            session.next = attach
+        self._changed()
+        commands: list[Command] = []
+        asked = session.next or session.attach
+        if session.live and session.next is None:
+            return [*commands, self._attached(session)]
+        if self.interests.serves(asked.profile):
+            return commands + self._went_live(session, {})
+        return commands
+
+    def _open(self, attach: Attach, client: str, now: float) -> Session:
+        expiry = self._settings.expiry_s if attach.expiry_s is None else attach.expiry_s
+        if not attach.durable:
+            expiry = 4 * self._settings.dead_s
+        # A sequence number stands for one thing only, also when the gateway has fallen or the client comes back.
+        known = self.sessions.get(attach.session)
+        base = known.sequence + 1 if known is not None else self._incarnation << 32
+        session = Session(attach, client, base, self._settings.held, expiry, now)
+        self.sessions[attach.session] = session
+        return session
+
+    def detach(self, detach: Detach, client: str) -> list[Command]:
+        if self.sessions.pop(detach.session, None) is not None:
+            self._notes.put(_SESSION + detach.session, None)
+            self._changed()
+        return [Send(client, Detached(detach.session))]
+
+    def taken(self, taken: Taken, client: str, now: float) -> list[Command]:
+        session = self.sessions.get(taken.session)
+        if session is None:
+            return [Send(client, ProtocolError(f"session {taken.session} is not known here"))]
+        session.taken(taken.sequence, now)
+        return []
+
+    # --- what it asks for
+
+    def _changed(self) -> None:
+        """Sessions have come, gone or changed: fit filter and interests to them."""
+        self._refilter()
+        needed: dict[ProfileText, float | None] = {}
+        for session in self.sessions.values():
+            for attach in (session.attach, session.next):
+                if attach is not None:
+                    known = needed.get(attach.profile)
+                    bounds = [bound for bound in (known, attach.max_delay_ms) if bound is not None]
+                    needed[attach.profile] = min(bounds, default=None)
+        if self.interests.settle(needed):
+            self._asked_at = float("-inf")
+
+    def _refilter(self) -> None:
+        self._filter.keep({profile: profile for s in self.sessions.values() for profile in s.profiles()})
+
+    def asks(self, coordinators: list[str], now: float) -> list[Command]:
+        """Tell the coordinators what is wanted, until they say that it is live."""
+        if not self.interests.pending or now - self._asked_at < self._settings.resend_s:
+            return []
+        self._asked_at = now
+        wanted = self.interests
+        frame = Interests(self.me, self._incarnation, wanted.serial, wanted.profiles, wanted.bounds)
+        return [Send(coordinator, frame) for coordinator in coordinators]
+
+    # --- time
+
+    def tick(self, now: float) -> list[Command]:
+        """Fetch what is missing, fill what lags, tell clients how far they are, forget who is gone."""
+        commands = self._expire(now)
+        for source, inbox in self.inboxes.items():
+            concerned = bool(self.sessions) or any(self.members.get(source, {}).values())
+            if concerned and inbox.missing(now, self._settings.grace_s, self._settings.silence_s):
+                commands += self._requests.fetch(inbox, now)
+        for session in self.sessions.values():
+            commands += session.resend(now, self._settings.resend_s)
+            for source, inbox in self.inboxes.items():
+                commands += self._serve(session, source, inbox, now)
+            if session.settle({source: inbox.frontier for source, inbox in self.inboxes.items()}):
+                self._refilter()
+            if session.attach.durable and session.dirty:
+                session.dirty = False
+                self._notes.put(_SESSION + session.id, msgspec.msgpack.encode(session.saved()))
+        return commands
+
+    def _serve(self, session: Session, source: str, inbox: Inbox, now: float) -> list[Command]:
+        if source not in session.ways:
+            return []
+        if session.caught_up(source, inbox.begun):
+            released = session.release(source, inbox.frontier)
+            return released + (session.progress(source, inbox.frontier) if not session.ways[source].filling else [])
+        wanted = session.to_fill(source)
+        return [] if wanted is None else self._requests.fill(session, source, wanted, now)
+
+    def _expire(self, now: float) -> list[Command]:
+        gone = [session for session in self.sessions.values() if now - session.heard_at > session.expiry_s]
+        for session in gone:
+            del self.sessions[session.id]
+            self._notes.put(_SESSION + session.id, None)
+        if gone or self.interests.confirmed != self._settled_at:
+            # Who was covered by a profile that is to leave may be live without it by now.
+            self._settled_at = self.interests.confirmed
+            self._changed()
+        return [Note("expired", {"session": session.id}) for session in gone]
+
+    def acks(self, source: str) -> int | None:
+        """All clients have everything of a source through here; None where that is not known."""
+        inbox = self.inboxes[source]
+        if inbox.begun is None:
+            return None
+        return min([inbox.frontier, *(session.needed(source, inbox.frontier) for session in self.sessions.values())])
+
+    def ack(self) -> dict[str, int]:
+        """Per source, what the logs may forget as far as this gateway is concerned."""
+        found = {source: self.acks(source) for source in self.inboxes}
+        return {source: place for source, place in found.items() if place is not None}
+
+    def clean(self) -> tuple[tuple[str, int], ...]:
+        return tuple(
+            (source, inbox.clean(self.members.get(source, {}))) for source, inbox in sorted(self.inboxes.items())
+        )

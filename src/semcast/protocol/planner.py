@@ -1,0 +1,242 @@
+"""Plans for the coordinator: as little as possible changes when subscriptions or brokers come and go.
+
+Channels whose trees stay as they are keep their id; what is decided anew from statistics is a reorganisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from semcast.channels import Selectivity
+from semcast.matching.matches import Matches
+from semcast.model.message import ProfileText
+from semcast.planning import masked
+from semcast.planning.build import Request, make_plan
+from semcast.planning.changes import LivePlan, aligned
+from semcast.planning.demands import demand_of
+from semcast.planning.plan import Plan, PlannedChannel
+from semcast.planning.subscriptions import Subscriptions
+from semcast.protocol.deployment import PER_SOURCE
+from semcast.protocol.filters import covers
+from semcast.trees import Broker, Link, Topology
+from semcast.trees.steiner import takahashi_matsuyama
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a plan has to serve, and with what."""
+
+    topology: Topology
+    """Brokers and links that can be used."""
+    gateways: tuple[str, ...]
+    """In bit order, away or not."""
+    sources: tuple[str, ...]
+    profiles: Mapping[str, ProfileText]
+    subscriptions: Mapping[str, tuple[str, ...]]
+    """Profile id → gateways that are there."""
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        known = self.topology.numbers
+        return tuple(gateway for gateway in self.gateways if gateway in known)
+
+
+class Planner:
+    """Makes plans of one scheme."""
+
+    def __init__(self, scheme: str, channels: int, rng: np.random.Generator) -> None:
+        self._scheme = scheme
+        self._channels = channels
+        self._rng = rng
+
+    def plan(
+        self,
+        wishes: Wishes,
+        old: Plan | None,
+        same_network: bool,
+        samples: Mapping[str, Sequence[Sequence[str]]] | None,
+        term: int,
+        epoch: int,
+    ) -> Plan:
+        """The next plan; decided anew from ``samples`` (per source, which profiles matched each message) if given."""
+        made = self._made(wishes, old, same_network, samples)
+        return msgspec.structs.replace(made, term=term, epoch=epoch, gateways=wishes.gateways)
+
+    def _made(
+        self,
+        wishes: Wishes,
+        old: Plan | None,
+        same_network: bool,
+        samples: Mapping[str, Sequence[Sequence[str]]] | None,
+    ) -> Plan:
+        if not wishes.sources or not wishes.present:
+            return self._empty(wishes)
+        if self._scheme == "masked":
+            return self._masked(wishes, old if same_network else None, samples)
+        if self._scheme in PER_SOURCE:
+            return self._per_source(wishes, old)
+        if old is not None and same_network and samples is None:
+            return self._changed(wishes, old)
+        return self._papers(wishes, old, samples or {})
+
+    def _empty(self, wishes: Wishes) -> Plan:
+        subscriptions = dict(wishes.subscriptions)
+        return Plan(1, 1, self._scheme, wishes.gateways, subscriptions, (), dict.fromkeys(subscriptions, ()))
+
+    # --- masked
+
+    def _masked(self, wishes: Wishes, old: Plan | None, samples: Mapping[str, Sequence[Sequence[str]]] | None) -> Plan:
+        channels = old.channels if old is not None and old.channels else ()
+        if not channels or samples:
+            channels = self._trees(wishes, samples or {})
+            if old is not None:
+                channels = _renamed(channels, old.channels)
+        names = tuple(channel.id for channel in channels)
+        return Plan(
+            1, 1, "masked", wishes.gateways, dict(wishes.subscriptions), channels,
+            dict.fromkeys(wishes.subscriptions, names),
+        )  # fmt: skip
+
+    def _trees(self, wishes: Wishes, samples: Mapping[str, Sequence[Sequence[str]]]) -> tuple[PlannedChannel, ...]:
+        """Trees over all gateways and sources: chosen by what was sampled, else the one that is cheapest to span."""
+        topology = wishes.topology
+        root = topology.node(wishes.sources[0])
+        ends = [topology.node(name) for name in (*wishes.sources, *wishes.present)]
+        trees = [takahashi_matsuyama(topology.graph, root, ends).tree]
+        subscriptions = self._subscriptions(wishes)
+        demands = {
+            topology.node(source): demand_of(self._matches(subscriptions, rows), subscriptions, topology)
+            for source, rows in samples.items()
+            if source in wishes.sources and any(rows)
+        }
+        if demands:
+            found = masked.plan(topology.graph, demands, self._channels, self._rng).trees
+            spanning = [tree for tree in found if set(ends) <= tree.nodes]
+            trees = [tree.rooted_at(root) for tree in spanning] or trees
+        return tuple(
+            PlannedChannel(
+                f"c{number}", None, None, (), wishes.present, wishes.sources[0],
+                tuple((topology.brokers[a].id, topology.brokers[b].id) for a, b in tree.links.tolist()), 0.0,
+            )
+            for number, tree in enumerate(trees)
+        )  # fmt: skip
+
+    # --- trees of one source each
+
+    def _per_source(self, wishes: Wishes, old: Plan | None) -> Plan:
+        channels: list[PlannedChannel] = []
+        assignment: dict[str, tuple[str, ...]] = dict.fromkeys(wishes.subscriptions, ())
+        if not wishes.subscriptions:
+            return self._empty(wishes)
+        known = {_signature(channel): channel.id for channel in (old.channels if old else ())}
+        taken = {channel.id for channel in (old.channels if old else ())}
+        for source in wishes.sources:
+            for channel in make_plan(self._scheme, self._request(wishes, source, {})).channels:
+                name = known.get(_signature(channel)) or _fresh(taken)
+                taken.add(name)
+                channels.append(msgspec.structs.replace(channel, id=name))
+                for profile in channel.profiles:
+                    assignment[profile] += (name,)
+        return Plan(1, 1, self._scheme, wishes.gateways, dict(wishes.subscriptions), tuple(channels), assignment)
+
+    # --- the papers' schemes
+
+    def _changed(self, wishes: Wishes, old: Plan) -> Plan:
+        """Subscriptions come and go one by one (2005 §3.2.4)."""
+        live = LivePlan(old, wishes.topology, lambda a, b: covers(wishes.profiles[a], wishes.profiles[b]), self._rng)
+        for profile, gateways in old.subscriptions.items():
+            if wishes.subscriptions.get(profile) != gateways:
+                live.unsubscribe(profile)
+        for profile, gateways in wishes.subscriptions.items():
+            if old.subscriptions.get(profile) != gateways:
+                live.subscribe(profile, gateways)
+        return live.plan()
+
+    def _papers(self, wishes: Wishes, old: Plan | None, samples: Mapping[str, Sequence[Sequence[str]]]) -> Plan:
+        if not wishes.subscriptions:
+            return self._empty(wishes)
+        new = make_plan(self._scheme, self._request(wishes, wishes.sources[0], samples))
+        return aligned(old, new) if old is not None else new
+
+    # --- what planning wants to know
+
+    def _request(self, wishes: Wishes, source: str, samples: Mapping[str, Sequence[Sequence[str]]]) -> Request:
+        subscriptions = self._subscriptions(wishes)
+        rows = [row for _, held in sorted(samples.items()) for row in held]
+        selectivity = Selectivity.of(self._matches(subscriptions, rows), len(subscriptions.distinct))
+        seed = int(self._rng.integers(1 << 31))
+        return Request(wishes.topology, source, subscriptions, selectivity, seed=seed)
+
+    def _subscriptions(self, wishes: Wishes) -> Subscriptions:
+        return Subscriptions.of(wishes.present, wishes.subscriptions, {name: name for name in wishes.subscriptions})
+
+    def _matches(self, subscriptions: Subscriptions, rows: Sequence[Sequence[str]]) -> Matches:
+        numbers = subscriptions.numbers
+        held = [sorted({numbers[name] for name in row if name in numbers}) for row in rows]
+        indptr = np.zeros(len(held) + 1, np.int64)
+        np.cumsum([len(row) for row in held], out=indptr[1:])
+        return Matches(indptr, np.array([number for row in held for number in row], np.int32))
+
+
+def reduced(topology: Topology, dead: set[str], down: set[tuple[str, str]]) -> Topology | None:
+    """The largest part of an overlay that hangs together without some brokers and links; None if nothing is left."""
+    near: dict[str, list[str]] = {broker.id: [] for broker in topology.brokers if broker.id not in dead}
+    links = [link for link in topology.links if _usable(link, dead, down)]
+    for link in links:
+        near[link.a].append(link.b)
+        near[link.b].append(link.a)
+    best: set[str] = set()
+    seen: set[str] = set()
+    for broker in near:
+        if broker not in seen:
+            part = _part(broker, near)
+            seen |= part
+            if len(part) > len(best):
+                best = part
+    if not best:
+        return None
+    if len(best) == len(topology.brokers) and len(links) == len(topology.links):
+        return topology
+    brokers: list[Broker] = [broker for broker in topology.brokers if broker.id in best]
+    return Topology.of(brokers, [link for link in links if link.a in best])
+
+
+def _usable(link: Link, dead: set[str], down: set[tuple[str, str]]) -> bool:
+    return not ({link.a, link.b} & dead or (link.a, link.b) in down or (link.b, link.a) in down)
+
+
+def _part(start: str, near: Mapping[str, list[str]]) -> set[str]:
+    part, todo = {start}, [start]
+    while todo:
+        for other in near[todo.pop()]:
+            if other not in part:
+                part.add(other)
+                todo.append(other)
+    return part
+
+
+def _signature(channel: PlannedChannel) -> tuple[object, ...]:
+    return channel.rendezvous, channel.tree, channel.gateways
+
+
+def _renamed(new: Sequence[PlannedChannel], old: Sequence[PlannedChannel]) -> tuple[PlannedChannel, ...]:
+    """New channels with the ids of old ones that have the same tree, others with fresh ones."""
+    known = {_signature(channel): channel.id for channel in old}
+    taken = {channel.id for channel in old}
+    found: list[PlannedChannel] = []
+    for channel in new:
+        name = known.pop(_signature(channel), None) or _fresh(taken)
+        taken.add(name)
+        found.append(msgspec.structs.replace(channel, id=name))
+    return tuple(found)
+
+
+def _fresh(taken: set[str]) -> str:
+    number = len(taken)
+    while f"c{number}" in taken:
+        number += 1
+    return f"c{number}"

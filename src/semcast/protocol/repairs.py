@@ -1,0 +1,104 @@
+"""Answers from the log: what a gateway misses, and what a profile matched before it was subscribed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from semcast.model.message import unpacked
+from semcast.protocol.filters import Filter
+from semcast.protocol.frames import Caught, Fetch, Fill, Key, Repair
+from semcast.protocol.machine import Command, Send, Settings
+from semcast.protocol.stores import Log, Record
+
+_SCANNED = 16  # records looked at per record that may be sent: an answer takes bounded time
+
+
+class _Read(NamedTuple):
+    records: list[Record]
+    through: int
+    more: bool
+
+
+class Repairs:
+    """Reads a source's log for gateways."""
+
+    def __init__(self, source: str, log: Log, incarnation: int, settings: Settings) -> None:
+        self._source = source
+        self._log = log
+        self._incarnation = incarnation
+        self._settings = settings
+
+    def fetch(
+        self, fetch: Fetch, bit: int, sent: int, known: int, stand: tuple[int, int, tuple[tuple[Key, int], ...]]
+    ) -> list[Command]:
+        """All that was for a gateway; ``known`` is the position behind which its interests were matched."""
+        epoch, since, counts = stand
+        if fetch.first is None:
+            place = Caught(
+                self._source, fetch.request, self._incarnation, sent, sent, 0, epoch=epoch, since=since, counts=counts
+            )
+            return [Send(fetch.gateway, place)]
+        have = set(fetch.have)
+
+        def wanted(records: list[Record]) -> list[Record]:
+            return [
+                record
+                for record in records
+                if record.number not in have and any(mask >> bit & 1 for _, mask in record.routes)
+            ]
+
+        lost = max(self._log.trimmed, known)
+        found = self._read(max(fetch.first, lost), sent, fetch.credit, wanted)
+        caught = Caught(
+            self._source, fetch.request, self._incarnation, fetch.first, found.through, len(found.records),
+            lost if lost > fetch.first else 0, found.more, epoch, since, () if found.more else counts,
+        )  # fmt: skip
+        return [*self._sent(fetch.gateway, fetch.request, found.records), Send(fetch.gateway, caught)]
+
+    def fill(self, fill: Fill, sent: int) -> list[Command]:
+        """All that a profile matches."""
+        matching = Filter({0: fill.profile})
+
+        def wanted(records: list[Record]) -> list[Record]:
+            matched = matching.match([unpacked(record.body) for record in records])
+            return [record for record, names in zip(records, matched, strict=True) if names]
+
+        lost = self._log.trimmed
+        found = self._read(max(fill.first, lost), sent, fill.credit, wanted)
+        caught = Caught(
+            self._source, fill.request, self._incarnation, fill.first, found.through, len(found.records),
+            lost if lost > fill.first else 0, found.more,
+        )  # fmt: skip
+        return [*self._sent(fill.gateway, fill.request, found.records), Send(fill.gateway, caught)]
+
+    def _read(self, first: int, through: int, credit: int, wanted: Callable[[list[Record]], list[Record]]) -> _Read:
+        """At most ``credit`` wanted records, and the position through which there are no others."""
+        found: list[Record] = []
+        place, left = first, credit * _SCANNED
+        while place < through and left > 0:
+            records = self._log.read(place, through, min(left, self._settings.batch))
+            if not records:
+                place = through
+                break
+            for record in wanted(records):
+                if len(found) == credit:
+                    return _Read(found, record.number - 1, True)
+                found.append(record)
+            place, left = records[-1].number, left - len(records)
+        return _Read(found, max(place, first), place < through)
+
+    def _sent(self, gateway: str, request: int, records: list[Record]) -> list[Command]:
+        size = self._settings.batch
+        return [
+            Send(
+                gateway,
+                Repair(
+                    self._source,
+                    request,
+                    tuple(record.number for record in records[first : first + size]),
+                    tuple(record.body for record in records[first : first + size]),
+                ),
+            )
+            for first in range(0, len(records), size)
+        ]

@@ -1,0 +1,325 @@
+"""A client's subscription as its gateway holds it: what it was sent, what it has taken, where it stands.
+
+Per source, a session is *pending* until its profile is live, *filling* while it is served from the source's log
+(because it began in the past, or could not keep up), and else *following* what arrives at the gateway. Whatever it
+cannot hold it drops and fills in later, so it is bounded and its siblings never wait.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+import msgspec
+
+from semcast.model.message import ProfileText
+from semcast.protocol.frames import Attach, Deliver, Gap, Progress
+from semcast.protocol.machine import Command, Send
+
+Begun = Mapping[str, int | None]
+"""Per source the position behind which the gateway tracks it; None where it does not yet."""
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """What a gateway remembers of a durable session across a crash."""
+
+    attach: Attach
+    client: str
+
+
+@dataclass(slots=True)
+class Way:
+    """One source, as far as one session is concerned."""
+
+    told: int
+    """The client was sent all that is its own through here."""
+    target: int
+    """A fill has to reach this position before arrivals may be followed again."""
+    filling: bool = True
+    quiet: bool = False
+    """It asked for the earliest there is: nothing before that is missed."""
+    held: dict[int, bytes] = field(default_factory=dict)
+    """What has arrived and must wait: for the fill, or, in source order, for what comes before it."""
+    sent: set[int] = field(default_factory=set)
+    """What was sent above ``told``."""
+
+
+class Early:
+    """Messages that match what is not live yet; bounded, and it knows what it could not hold."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._held: dict[str, dict[int, bytes]] = {}
+        self._lost: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._held.values()))
+
+    def put(self, source: str, number: int, body: bytes) -> None:
+        if len(self) < self._room:
+            self._held.setdefault(source, {})[number] = body
+        else:
+            self._lost[source] = max(number, self._lost.get(source, 0))
+
+    def take(self, source: str) -> tuple[dict[int, bytes], int]:
+        """What was held of a source, and the last that was not (0: all was)."""
+        return self._held.pop(source, {}), self._lost.pop(source, 0)
+
+
+class Session:
+    """One subscription of one client at one gateway."""
+
+    def __init__(self, attach: Attach, client: str, base: int, room: int, expiry_s: float, now: float) -> None:
+        self.attach = attach
+        self.client = client
+        self.base = base
+        self.cursor: dict[str, int] = dict(attach.cursor)
+        """Per source: the client has taken everything through here."""
+        self.returning = bool(attach.cursor)
+        self.expiry_s = expiry_s
+        self.live = False
+        self.ways: dict[str, Way] = {}
+        self.positions: dict[str, int] = {}
+        self.before: tuple[ProfileText, dict[str, int]] | None = (
+            None if attach.before is None else (attach.before, dict(attach.until))
+        )
+        """What it asked for earlier, which still counts for messages through these positions."""
+        self.next: Attach | None = None
+        """What it asks for instead, as soon as that is live."""
+        self.heard_at = now
+        self.dirty = True
+        self.expected_delay_ms: float | None = None
+        self._early = Early(room)
+        self._have = {source: set(numbers) for source, numbers in attach.have}
+        self._room = room
+        self.sequence = base
+        """The last that was used."""
+        self._unacked: deque[Deliver | Progress | Gap] = deque()
+        self._sent_at = now
+
+    @property
+    def id(self) -> str:
+        return self.attach.session
+
+    @property
+    def profile(self) -> ProfileText:
+        return self.attach.profile
+
+    @property
+    def room(self) -> int:
+        return self._room - len(self._unacked)
+
+    @property
+    def waiting(self) -> int:
+        """How many messages it holds, in all."""
+        return len(self._unacked) + len(self._early) + sum(len(way.held) for way in self.ways.values())
+
+    def profiles(self) -> list[ProfileText]:
+        """All that its messages have to be matched with."""
+        asked = [self.profile]
+        if self.next is not None:
+            asked.append(self.next.profile)
+        if self.before is not None:
+            asked.append(self.before[0])
+        return asked
+
+    def saved(self) -> Saved:
+        cursor = tuple(sorted(self.cursor.items()))
+        return Saved(msgspec.structs.replace(self.attach, cursor=cursor, have=()), self.client)
+
+    # --- going live
+
+    def go_live(self, positions: Mapping[str, int], begun: Begun) -> None:
+        """What it asks for is matched by all sources, behind these positions."""
+        if self.live and self.next is not None:
+            self._replace(self.next, positions)
+            return
+        if self.next is not None:
+            self.attach, self.next = self.next, None
+        self.live, self.positions = True, dict(positions)
+        for source, position in positions.items():
+            self._enter(source, position, begun.get(source))
+
+    def meet(self, source: str, begun: int | None) -> None:
+        """A source that was not there when the session went live: all of its messages are news."""
+        if self.live and source not in self.ways:
+            self.positions.setdefault(source, 0)
+            self._enter(source, 0, begun)
+
+    def _enter(self, source: str, position: int, begun: int | None) -> None:
+        earliest = self.attach.start == "earliest"
+        first = self.cursor.get(source, 0 if self.returning or earliest else position)
+        held, lost = self._early.take(source)
+        way = Way(first, max(first, position, lost), quiet=earliest and source not in self.cursor)
+        way.sent = {number for number in self._have.pop(source, ()) if number > first}
+        way.held = {number: body for number, body in held.items() if number > first}
+        self.ways[source] = way
+        self.cursor.setdefault(source, first)
+        self.caught_up(source, begun)
+
+    def _replace(self, attach: Attach, positions: Mapping[str, int]) -> None:
+        """Another profile counts, for messages behind these positions (thesis §3.2.1: atomically)."""
+        self.before = (self.profile, dict(positions))
+        self.positions = self.positions | dict(positions)
+        until = tuple(sorted(positions.items()))
+        self.attach = msgspec.structs.replace(attach, before=self.profile, until=until)
+        self.next, self.dirty = None, True
+        for source, way in self.ways.items():
+            since = positions.get(source, 0)
+            held, lost = self._early.take(source)
+            way.held = {number: body for number, body in way.held.items() if number <= since}
+            way.held |= {number: body for number, body in held.items() if number > max(since, way.told)}
+            if lost > since:
+                self._lag(way, lost)
+
+    def settle(self, frontiers: Mapping[str, int]) -> bool:
+        """Forget the earlier profile when nothing is to come that it counts for; did that happen?"""
+        if self.before is None:
+            return False
+        if any(way.told < self.before[1].get(source, 0) for source, way in self.ways.items()):
+            return False
+        if any(place < self.before[1].get(source, 0) for source, place in frontiers.items()):
+            return False
+        self.before = None
+        return True
+
+    # --- messages
+
+    def offer(self, source: str, number: int, body: bytes, matched: Set[ProfileText]) -> list[Command]:
+        """A message that has arrived at the gateway, with the profiles that match it."""
+        if self.next is not None and self.next.profile in matched:
+            self._early.put(source, number, body)
+        if self._asked(source, number) not in matched:
+            return []
+        way = self.ways.get(source)
+        if way is None:
+            if not self.live:
+                self._early.put(source, number, body)
+            return []
+        if number <= way.told or number in way.sent:
+            return []
+        if way.filling or self.attach.ordered:
+            self._hold(way, number, body)
+            return []
+        return self._push(way, source, number, body)
+
+    def _asked(self, source: str, number: int) -> ProfileText:
+        """The profile that counts at a position."""
+        if self.before is not None and number <= self.before[1].get(source, 0):
+            return self.before[0]
+        return self.profile
+
+    def _hold(self, way: Way, number: int, body: bytes) -> None:
+        if len(way.held) < self._room:
+            way.held[number] = body
+        else:
+            self._lag(way, number)
+
+    def _lag(self, way: Way, number: int) -> None:
+        """It cannot keep up: let go of what waits, and fill it in from the log."""
+        way.target = max([way.target, number, *way.held])
+        way.held.clear()
+        way.filling = True
+
+    def _push(self, way: Way, source: str, number: int, body: bytes) -> list[Command]:
+        if self.room <= 0:
+            self._lag(way, number)
+            return []
+        way.sent.add(number)
+        return self._send(Deliver(self.id, self.sequence + 1, source, number, body))
+
+    def release(self, source: str, frontier: int) -> list[Command]:
+        """What has waited long enough: nothing can come before it any more."""
+        way = self.ways.get(source)
+        if way is None or way.filling or not way.held:
+            return []
+        commands: list[Command] = []
+        for number in sorted(way.held):
+            if number not in way.held or (self.attach.ordered and number > frontier):
+                break  # what cannot be sent makes it lag, and lets all go
+            body = way.held.pop(number)
+            if number > way.told and number not in way.sent:
+                commands += self._push(way, source, number, body)
+        return commands
+
+    # --- filling
+
+    def to_fill(self, source: str) -> tuple[ProfileText, int] | None:
+        """What to ask a source's log for: a profile, and the position to begin behind."""
+        way = self.ways.get(source)
+        if way is None or not way.filling or self.room <= 0:
+            return None
+        return self._asked(source, way.told + 1), way.told
+
+    def filled(self, source: str, found: Mapping[int, bytes], through: int, lost: int) -> list[Command]:
+        """The log's answer to ``to_fill``: all that matches, through a position."""
+        way = self.ways[source]
+        if self.before is not None and way.told < self.before[1].get(source, 0):
+            through = min(through, self.before[1][source])
+        commands = self.gap(source, lost) if lost and not way.quiet else []
+        for number, body in sorted(found.items()):
+            if way.told < number <= through and number not in way.sent:
+                if self.room <= 0:
+                    return commands
+                way.sent.add(number)
+                commands += self._send(Deliver(self.id, self.sequence + 1, source, number, body))
+        return commands + self.progress(source, through)
+
+    def caught_up(self, source: str, begun: int | None) -> bool:
+        """Has a fill come to where arrivals can be followed?"""
+        way = self.ways[source]
+        if way.filling and begun is not None and way.told >= max(way.target, begun):
+            way.filling = False
+            way.held = {number: body for number, body in way.held.items() if number > way.told}
+        return not way.filling
+
+    # --- progress
+
+    def progress(self, source: str, through: int) -> list[Command]:
+        """Tell the client that it was sent everything through a position."""
+        way = self.ways[source]
+        if through <= way.told or self.room <= 0:
+            return []
+        way.told = through
+        way.sent = {number for number in way.sent if number > through}
+        return self._send(Progress(self.id, self.sequence + 1, source, through))
+
+    def gap(self, source: str, lost: int) -> list[Command]:
+        """Tell the client what it will never get."""
+        way = self.ways.get(source)
+        if way is None or lost <= way.told:
+            return []
+        first, way.told = way.told, lost
+        way.sent = {number for number in way.sent if number > lost}
+        way.held = {number: body for number, body in way.held.items() if number > lost}
+        return self._send(Gap(self.id, self.sequence + 1, source, first, lost))
+
+    def needed(self, source: str, frontier: int) -> int:
+        """The log may forget what comes before, as far as this session is concerned."""
+        known = frontier if self.live and not self.returning else 0
+        return min(self.cursor.get(source, known), frontier)
+
+    # --- the client's side
+
+    def _send(self, frame: Deliver | Progress | Gap) -> list[Command]:
+        self.sequence = frame.sequence
+        self._unacked.append(frame)
+        return [Send(self.client, frame)]
+
+    def taken(self, sequence: int, now: float) -> None:
+        """The client has all through a sequence number."""
+        self.heard_at = now
+        while self._unacked and self._unacked[0].sequence <= sequence:
+            frame = self._unacked.popleft()
+            self._sent_at = now
+            if isinstance(frame, Progress | Gap):
+                self.cursor[frame.source] = max(self.cursor.get(frame.source, 0), frame.through)
+                self.dirty = True
+
+    def resend(self, now: float, after_s: float) -> list[Command]:
+        """Say again what was not taken."""
+        if not self._unacked or now - self._sent_at < after_s:
+            return []
+        self._sent_at = now
+        return [Send(self.client, frame) for frame in self._unacked]

@@ -1,0 +1,272 @@
+"""Where messages enter: matched once, routed by the plan, logged for good, then sent and acknowledged.
+
+What is in the log is what is sent; tallies, repairs and restarts read it. A source takes messages in only under
+a lease from the coordinator, so that one that is cut off cannot go on with profiles of yesterday.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from semcast.model.message import Message, packed
+from semcast.protocol.filters import Filter
+from semcast.protocol.following import Following
+from semcast.protocol.frames import (
+    Ack,
+    AskSamples,
+    Data,
+    Fetch,
+    Fill,
+    Key,
+    Lease,
+    Leg,
+    Publish,
+    Published,
+    Refused,
+    Samples,
+    Switch,
+    Switched,
+    Tally,
+)
+from semcast.protocol.machine import Command, Note, Send, Settings, Sync
+from semcast.protocol.repairs import Repairs
+from semcast.protocol.stores import Log, Notes, Record
+
+_KNOWN = "known"
+
+
+class _Way(NamedTuple):
+    """How messages begin on a tree: with masks or without, and where they have to go first."""
+
+    masked: bool
+    rendezvous: str | None
+    gateways: frozenset[int]
+
+
+class Source:
+    """The source at one broker. What it wants sent along trees is returned by ``outgoing``."""
+
+    def __init__(self, me: str, log: Log, notes: Notes, settings: Settings, incarnation: int) -> None:
+        self.me = me
+        self.log = log
+        self.following: Following | None = None
+        self.previous = 0
+        self.since = 0
+        self.sent = log.end
+        """All before a crash counts as sent: gateways will fetch what did not arrive."""
+        self._settings = settings
+        self._notes = notes
+        self._incarnation = incarnation
+        self._matching: Filter[str] = Filter()
+        self._leased_until = float("-inf")
+        self._counts: dict[Key, dict[int, int]] = {}
+        self._ways: dict[Key, _Way] = {}
+        self._closing: dict[Key, int] = {}
+        self._acked: dict[Key, int] = {}
+        self._floor = log.trimmed
+        self._kept_for: dict[str, int] = {}
+        self._waiting: deque[tuple[int, str, int, str]] = deque()
+        self._tallied_at = float("-inf")
+        self._told = -1
+        self._sampled: deque[tuple[str, ...]] = deque(maxlen=settings.samples)
+        self._known: dict[str, int] = msgspec.json.decode(notes.get(_KNOWN) or b"{}", type=dict[str, int])
+        self._repairs = Repairs(me, log, incarnation, settings)
+
+    @property
+    def epoch(self) -> int:
+        return self.following.epoch if self.following else 0
+
+    # --- from the coordinator
+
+    def switch(self, switch: Switch, sender: str) -> list[Command]:
+        """Follow a plan from the end of the log on."""
+        if self.following is None or switch.epoch > self.following.epoch:
+            self._follow(switch)
+        return [Send(sender, Switched(self.me, self._incarnation, switch.term, self.epoch, self.since))]
+
+    def _follow(self, switch: Switch) -> None:
+        old, self.following = self.following, Following(switch, self.me, self._matching)
+        self.previous, self.since = (old.epoch if old else 0), self.log.end
+        if old is not None:
+            self._closing |= {key: self.since for key in old.trees if key not in self.following.trees}
+        masked = switch.scheme == "masked"
+        on_tree = masked or switch.scheme == "spt"
+        for key, tree in self.following.trees.items():
+            self._counts.setdefault(key, {})
+            self._ways[key] = _Way(masked, None if on_tree else tree.rendezvous, frozenset(tree.gateways))
+        self._acked = {key: place for key, place in self._acked.items() if key in self.following.trees}
+        self._keep_for(switch)
+        self._tallied_at = float("-inf")  # gateways hear of every plan at once
+
+    def _keep_for(self, switch: Switch) -> None:
+        """Remember since when each gateway's interests are matched without a break, and keep the log for the absent."""
+        known = {gateway: self._known.get(gateway, self.since) for gateway in switch.gateways}
+        if known != self._known:
+            self._known = known
+            self._notes.put(_KNOWN, msgspec.json.encode(known))
+        self._kept_for = {gateway: self._kept_for.get(gateway, self._floor) for gateway in switch.absent}
+
+    def lease(self, lease: Lease) -> None:
+        if lease.epoch == self.epoch:
+            self._leased_until = max(self._leased_until, lease.echo + lease.lease_s)
+
+    def leased(self, now: float) -> bool:
+        return self.following is not None and now < self._leased_until
+
+    def samples(self, ask: AskSamples, sender: str) -> list[Command]:
+        return [Send(sender, Samples(self.me, ask.request, 1 / self._settings.sample, tuple(self._sampled)))]
+
+    # --- from publishers
+
+    def publish(self, publish: Publish, sender: str, now: float) -> list[Command]:
+        """Take messages in; they are acknowledged when they are durable."""
+        last = publish.first + len(publish.messages) - 1
+        high, position = self.log.high_water(publish.origin)
+        if high >= last:
+            if position <= self.sent:
+                return [Send(sender, Published(publish.origin, last, position))]
+            self._waiting.append((position, publish.origin, last, sender))
+            return []
+        if publish.first > high + 1:
+            reason = f"message {high + 1} of {publish.origin!r} has not come"
+            return [Send(sender, Refused(publish.origin, publish.first, reason, high + 1))]
+        if not self.leased(now):
+            return [Send(sender, Refused(publish.origin, publish.first, "the source has no lease from a coordinator"))]
+        self._append(publish.origin, high + 1, publish.messages[high + 1 - publish.first :])
+        self._waiting.append((self.log.end, publish.origin, last, sender))
+        return [Sync(self.log.end)]
+
+    def _append(self, origin: str, first: int, messages: tuple[Message, ...]) -> None:
+        assert self.following is not None
+        end = self.log.end
+        routed = self.following.route(messages)
+        self.log.append(
+            Record(end + 1 + place, origin, first + place, self.epoch, way.routes, packed(message))
+            for place, (message, way) in enumerate(zip(messages, routed, strict=True))
+        )
+        for place, way in enumerate(routed):
+            if (end + 1 + place) % self._settings.sample == 0:
+                self._sampled.append(way.profiles)
+
+    def synced(self, through: int) -> tuple[list[Command], list[Data | Leg | Tally]]:
+        """What is durable is sent and acknowledged."""
+        frames: list[Data | Leg | Tally] = []
+        while self.sent < through:
+            records = self.log.read(self.sent, through, self._settings.batch)
+            if not records:
+                break
+            frames += self._frames(records)
+            self.sent = records[-1].number
+        commands: list[Command] = []
+        while self._waiting and self._waiting[0][0] <= self.sent:
+            position, origin, sequence, publisher = self._waiting.popleft()
+            commands.append(Send(publisher, Published(origin, sequence, position)))
+        return commands, frames
+
+    def _frames(self, records: list[Record]) -> Iterable[Data | Leg]:
+        by_key: dict[tuple[Key, int], list[tuple[Record, int]]] = {}
+        by_leg: dict[tuple[str, int], list[tuple[Record, tuple[Key, ...]]]] = {}
+        for record in records:
+            legs: dict[str, list[Key]] = {}
+            for key, mask in record.routes:
+                if key not in self._ways:
+                    continue  # nobody's way: owed to who is away, or on a tree that was given up; it will be fetched
+                self._count(key, mask)
+                rendezvous = self._ways[key].rendezvous
+                if rendezvous is None:
+                    by_key.setdefault((key, record.epoch), []).append((record, mask))
+                else:
+                    legs.setdefault(rendezvous, []).append(key)
+            for rendezvous, keys in legs.items():
+                by_leg.setdefault((rendezvous, record.epoch), []).append((record, tuple(keys)))
+        for (key, epoch), held in by_key.items():
+            numbers, bodies = _columns(record for record, _ in held)
+            masks = tuple(mask for _, mask in held) if self._ways[key].masked else None
+            yield Data(key, epoch, self.me, numbers, masks, bodies)
+        for (rendezvous, epoch), taken in by_leg.items():
+            numbers, bodies = _columns(record for record, _ in taken)
+            yield Leg(rendezvous, epoch, self.me, numbers, tuple(keys for _, keys in taken), bodies)
+
+    def _count(self, key: Key, mask: int) -> None:
+        counts = self._counts.setdefault(key, {})
+        while mask:
+            bit = (mask & -mask).bit_length() - 1
+            counts[bit] = counts.get(bit, 0) + 1
+            mask &= mask - 1
+
+    # --- tallies, acks, repairs
+
+    def tick(self, now: float) -> list[Data | Leg | Tally]:
+        """Tallies: often while there is news or somebody lacks something, else now and then."""
+        if self.following is None:
+            return []
+        settled = self._told == self.sent and self._floor >= self.sent and not self._closing
+        pause = max(self._settings.tally_s, self._settings.silence_s / 3) if settled else self._settings.tally_s
+        if now - self._tallied_at < pause:
+            return []
+        self._tallied_at, self._told = now, self.sent
+        keys = [*self.following.trees, *self._closing]
+        return [self._tally(key) for key in keys]
+
+    def _tally(self, key: Key) -> Tally:
+        through, final = self.sent, False
+        if key in self._closing:
+            end = self._closing[key]
+            through, final = min(self.sent, end), self.sent >= end
+        counts = dict(self._counts.get(key, {}))
+        return Tally(
+            key, self.epoch, self.previous, self.since, self.me, self._incarnation, through, counts, final,
+            self._ways[key].rendezvous,
+        )  # fmt: skip
+
+    def closed(self, keys: Iterable[Key]) -> None:
+        """Trees that brokers have forgotten need no tallies any more."""
+        for key in keys:
+            if self._closing.pop(key, None) is not None:
+                del self._counts[key], self._ways[key]
+
+    def ack(self, ack: Ack) -> list[Command]:
+        """All gateways of a tree have everything through a position; the log needs it no longer."""
+        if self.following is None or ack.key not in self.following.trees:
+            return []
+        self._acked[ack.key] = ack.positions.get(self.me, 0)
+        return self.trim()
+
+    def trim(self) -> list[Command]:
+        assert self.following is not None
+        acking = [key for key, tree in self.following.trees.items() if tree.acks]
+        if any(key not in self._acked for key in acking):
+            return []
+        self._floor = max(self._floor, min([self.sent, *(self._acked[key] for key in acking)]))
+        kept = [max(place, self.log.end - self._settings.retain_absent) for place in self._kept_for.values()]
+        through = min([self._floor, self.log.end - self._settings.retain, *kept])
+        if through <= self.log.trimmed:
+            return []
+        self.log.trim(through)
+        return [Note("trimmed", {"through": through})]
+
+    def fetch(self, fetch: Fetch) -> list[Command]:
+        """Give a gateway what it misses."""
+        if self.following is None:
+            return self._repairs.fetch(fetch, 0, self.sent, 0, (0, 0, ())) if fetch.first is None else []
+        bit = self.following.bits.get(fetch.gateway)
+        if bit is None:
+            return []
+        open_keys = [*self.following.trees, *(key for key, end in self._closing.items() if self.sent < end)]
+        open_keys = [key for key in open_keys if bit in self._ways[key].gateways]
+        counts = tuple((key, self._counts.get(key, {}).get(bit, 0)) for key in open_keys)
+        known = self._known.get(fetch.gateway, self.since)
+        return self._repairs.fetch(fetch, bit, self.sent, known, (self.epoch, self.since, counts))
+
+    def fill(self, fill: Fill) -> list[Command]:
+        """Give a gateway what a profile matched before it was subscribed there."""
+        return self._repairs.fill(fill, self.sent)
+
+
+def _columns(records: Iterable[Record]) -> tuple[tuple[int, ...], tuple[bytes, ...]]:
+    held = list(records)
+    return tuple(record.number for record in held), tuple(record.body for record in held)
