@@ -164,6 +164,8 @@ class Broker:
         if tally.rendezvous not in (None, self.me):
             up = table.ups.get(tally.source)
             return self._lost(tally) if up is None else Forwarded([Send(up, tally)], [])
+        if tally.rendezvous is not None:
+            sender = None  # the leg ends here; the first link of the tree may be the last of the leg
         commands: list[Command] = []
         for link, (broker, behind) in zip(table.entry.links, table.links, strict=True):
             if broker in (sender, self.me) or not _leads(link):

@@ -216,8 +216,8 @@ class Install(Frame, frozen=True, tag="install"):
     entries: tuple[Entry, ...]
     keep: tuple[Key, ...]
     members: tuple[tuple[int, tuple[tuple[Key, str | None], ...]], ...] = ()
-    """For a gateway, of every plan that a source may follow: (epoch, the trees it belongs to), each with the source that
-    alone uses it, None where all do."""
+    """For a gateway, of every plan that a source may follow: (epoch, the trees it belongs to), each with the source
+    that alone uses it, None where all do."""
     sources: tuple[str, ...] = ()
     """For a gateway: all sources."""
     bit: int | None = None

@@ -106,7 +106,7 @@ class Inbox:
         sent = tally.counts.get(bit, 0)
         come = {number for number in lane.above if number <= tally.through}
         if lane.count + len(come) == sent:
-            lane.position, lane.count = tally.through, sent
+            lane.position, lane.count, lane.due_since = tally.through, sent, None
             lane.above -= come
             if tally.final:
                 del self._lanes[tally.key]
@@ -120,6 +120,8 @@ class Inbox:
             if self._left_out_since is None:
                 self._left_out_since = now  # it may still come, over a slower tree
             return False
+        if not self._lanes and members[tally.epoch]:
+            self._wrong = True  # no tree told of what came before: the gateway may have been away
         self._follow(tally.epoch, tally.since, members[tally.epoch])
         return True
 
@@ -133,7 +135,7 @@ class Inbox:
         self._early = {key: seen for key, seen in self._early.items() if key in keys}
 
     def _advance(self) -> None:
-        if self._lanes:
+        if self._lanes and not self._wrong:
             self._move(min(lane.position for lane in self._lanes.values()))
 
     def _move(self, frontier: int) -> None:
