@@ -64,6 +64,7 @@ class Coordinator:
         self._clean: dict[str, dict[str, int]] = {}
         self._gathering: _Gathering | None = None
         self._request = 0
+        self._reorganised_at = float("-inf")
 
     def leads(self, now: float) -> bool:
         return now < self._leads_until
@@ -96,6 +97,9 @@ class Coordinator:
             commands += self._lead(now)
         if not self.leads(now):
             return commands
+        if self._settings.reorganise_s is not None and now - self._reorganised_at >= self._settings.reorganise_s:
+            self._reorganised_at = now
+            commands += self._gather(now)
         commands += self._advance(now)
         commands += self._rollout.install(self._desired(), self._overlay.alive(now), self.term, now)
         if self._ledger.phase is Phase.SWITCHING:
@@ -115,6 +119,7 @@ class Coordinator:
             return []
         self._ledger.load()
         self._overlay.assume_alive(now)
+        self._reorganised_at = now
         self._rollout = Rollout(self._settings)
         sources = self._overlay.sources
         self._leases = dict.fromkeys(sources, now + _CAREFUL * self._settings.lease_s)
@@ -207,10 +212,10 @@ class Coordinator:
             return []
         epoch = self._ledger.next_epoch()
         wishes = self._wishes(brokers, down)
-        plan = self._planner.plan(
+        plan, late = self._planner.plan(
             wishes, current.plan if current else None, same_network, samples, self.term, epoch
-        )  # fmt: skip
-        target = self._ledger.deployment(plan, wishes, brokers, down, self._overlay)
+        )
+        target = self._ledger.deployment(plan, late, wishes, brokers, down, self._overlay)
         self._ledger.begin(self.term, target)
         return [Note("plan", {"epoch": epoch, "channels": len(plan.channels), "reorganised": samples is not None})]
 
@@ -225,6 +230,7 @@ class Coordinator:
             tuple(source for source in self._overlay.sources if source in present),
             self._ledger.profiles(),
             {name: gateways for name, gateways in subscriptions.items() if gateways},
+            {where: bound for where, bound in self._ledger.bounds().items() if where[0] in present},
         )
 
     def _desired(self) -> dict[str, Wanted]:

@@ -34,6 +34,8 @@ class Deployment(msgspec.Struct, frozen=True):
     """Links that cannot."""
     sources: tuple[str, ...]
     absent: tuple[str, ...]
+    late: dict[str, float] = {}
+    """``gateway/profile`` → expected delay in ms, where a bound is not met."""
 
     @property
     def epoch(self) -> int:

@@ -6,6 +6,8 @@ So all that a crash must not take are the durable sessions' profiles and cursors
 
 from __future__ import annotations
 
+from statistics import median_low
+
 import msgspec
 
 from semcast.model import SemcastError
@@ -229,14 +231,14 @@ class Gateway:
     def _changed(self) -> None:
         """Sessions have come, gone or changed: fit filter and interests to them."""
         self._refilter()
-        needed: dict[ProfileText, float | None] = {}
+        asked: dict[ProfileText, list[float]] = {}
         for session in self.sessions.values():
             for attach in (session.attach, session.next):
                 if attach is not None:
-                    known = needed.get(attach.profile)
-                    bounds = [bound for bound in (known, attach.max_delay_ms) if bound is not None]
-                    needed[attach.profile] = min(bounds, default=None)
-        if self.interests.settle(needed):
+                    bound = attach.max_delay_ms
+                    asked.setdefault(attach.profile, []).extend([] if bound is None else [bound])
+        choose = min if self._settings.bound == "strictest" else median_low
+        if self.interests.settle({profile: choose(held) if held else None for profile, held in asked.items()}):
             self._asked_at = float("-inf")
 
     def _refilter(self) -> None:

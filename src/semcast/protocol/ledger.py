@@ -111,6 +111,16 @@ class Ledger:
                 holders.setdefault(profile, []).append(gateway)
         return {name: tuple(holders[profile]) for name, profile in self.profiles().items()}
 
+    def bounds(self) -> dict[tuple[str, str], float]:
+        """(gateway, profile id) → the bound that was asked for."""
+        ids = {profile: name for name, profile in self._book.names.items()}
+        return {
+            (gateway, ids[profile]): bound
+            for gateway, asked in sorted(self._book.interests.items())
+            for profile, bound in zip(asked.profiles, asked.max_delay_ms, strict=False)
+            if bound is not None
+        }
+
     # --- what changes
 
     def take(self, term: int, interests: Interests) -> None:
@@ -126,6 +136,7 @@ class Ledger:
     def deployment(
         self,
         plan: Plan,
+        late: dict[str, float],
         wishes: Wishes,
         brokers: tuple[str, ...],
         down: tuple[tuple[str, str], ...],
@@ -137,8 +148,8 @@ class Ledger:
         away = tuple(g for g in wishes.gateways if g not in present and any(g in held for held in wanted.values()))
         fresh = {channel.id: plan.epoch for channel in plan.channels}
         made = Deployment(
-            plan, fresh, self.profiles(), wanted, self.all_said(), brokers, down, wishes.sources, away
-        )  # fmt: skip
+            plan, fresh, self.profiles(), wanted, self.all_said(), brokers, down, wishes.sources, away, late
+        )
         if self.current is None:
             return made
         kept = _kept(self.current, made, overlay)
@@ -164,9 +175,19 @@ class Ledger:
         before = old.interests if old is not None else {}
         changed = [gateway for gateway, said in target.interests.items() if before.get(gateway) != said]
         note = tuple(sorted(positions.items()))
-        live = self._book.live | {gateway: LiveNote(target.interests[gateway], note) for gateway in changed}
+        live = self._book.live | {
+            gateway: LiveNote(target.interests[gateway], note, self._late(gateway, target)) for gateway in changed
+        }
         self._write(term, current=target, target=None, phase=Phase.SETTLED, draining=draining, live=live)
         return changed
+
+    def _late(self, gateway: str, target: Deployment) -> tuple[tuple[int, float], ...]:
+        """Which of a gateway's profiles will wait longer than asked for: their places in what it said last."""
+        said = self._book.interests.get(gateway)
+        places = {profile: place for place, profile in enumerate(said.profiles)} if said is not None else {}
+        ids = {name: places.get(profile) for name, profile in target.profiles.items()}
+        found = [(ids.get(name), target.late.get(f"{gateway}/{name}")) for name in target.profiles]
+        return tuple((place, delay) for place, delay in found if place is not None and delay is not None)
 
     def drained(self, term: int, successor: int) -> None:
         self._write(term, draining=[(old, epoch) for old, epoch in self._book.draining if epoch != successor])

@@ -8,7 +8,7 @@ Frames to one receiver arrive in order or not at all; some arrive twice. Nothing
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from semcast.protocol.frames import AnyFrame
 
@@ -121,6 +121,10 @@ class Settings:
     """How long a durable session outlives its client."""
     batch: int = 256
     """Messages per frame, at most."""
+    reorganise_s: float | None = None
+    """Between reorganisations; None: only when asked for."""
+    bound: Literal["strictest", "median"] = "strictest"
+    """Which of its clients' staleness bounds a gateway asks for, where several have the same profile."""
     sample: int = 1
     """One message in so many is sampled for statistics."""
     samples: int = 1000

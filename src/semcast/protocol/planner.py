@@ -6,7 +6,7 @@ Channels whose trees stay as they are keep their id; what is decided anew from s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -15,6 +15,7 @@ from semcast.channels import Selectivity
 from semcast.matching.matches import Matches
 from semcast.model.message import ProfileText
 from semcast.planning import masked
+from semcast.planning.bounds import Bounds, bounded
 from semcast.planning.build import Request, make_plan
 from semcast.planning.changes import LivePlan, aligned
 from semcast.planning.demands import demand_of
@@ -38,6 +39,8 @@ class Wishes:
     profiles: Mapping[str, ProfileText]
     subscriptions: Mapping[str, tuple[str, ...]]
     """Profile id → gateways that are there."""
+    bounds: Bounds = field(default_factory=dict)
+    """Of gateways that are there."""
 
     @property
     def present(self) -> tuple[str, ...]:
@@ -61,10 +64,15 @@ class Planner:
         samples: Mapping[str, Sequence[Sequence[str]]] | None,
         term: int,
         epoch: int,
-    ) -> Plan:
-        """The next plan; decided anew from ``samples`` (per source, which profiles matched each message) if given."""
-        made = self._made(wishes, old, same_network, samples)
-        return msgspec.structs.replace(made, term=term, epoch=epoch, gateways=wishes.gateways)
+    ) -> tuple[Plan, dict[str, float]]:
+        """The next plan, and who will wait longer than he asked for.
+
+        It is decided anew where ``samples`` are given: per source, which profiles matched each message.
+        """
+        made, late = bounded(
+            self._made(wishes, old, same_network, samples), wishes.topology, wishes.sources, wishes.bounds
+        )
+        return msgspec.structs.replace(made, term=term, epoch=epoch, gateways=wishes.gateways), late
 
     def _made(
         self,
