@@ -153,13 +153,13 @@ class Subscriber:
         for gateway, link in self._links.items():
             if link.attached_version < self._version and now - link.asked_at >= self._settings.resend_s:
                 link.asked_at = now
-                commands.append(Send(gateway, self._attach()))
+                commands.append(Send(gateway, self._attach(link.base)))
             if link.base is not None and (link.news or now - link.taken_at >= self._settings.beat_s):
                 link.news, link.taken_at = False, now
                 commands.append(Send(gateway, Taken(self.session, link.sequence)))
         return commands
 
-    def _attach(self) -> Attach:
+    def _attach(self, base: int | None) -> Attach:
         before, until = self._before or (None, {})
         if before is not None and until and all(self.cursor.get(s, 0) >= place for s, place in until.items()):
             self._before = before = None
@@ -167,6 +167,7 @@ class Subscriber:
         return Attach(
             self.session, self._profile, self._durable, self._ordered, self._start, tuple(sorted(self.cursor.items())),
             have, self._max_delay_ms, self._version, before, tuple(sorted(until.items())) if before else (),
+            base,
         )  # fmt: skip
 
     def _fail_over(self, now: float) -> None:

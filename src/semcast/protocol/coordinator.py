@@ -46,8 +46,11 @@ class Coordinator:
         settings: Settings,
         rng: np.random.Generator,
         channels: int = 16,
+        incarnation: int = 1,
     ) -> None:
         self.name = name
+        # Who comes back after a crash does not know what he said in the term of his former life: he needs a new one.
+        self._who = f"{name}#{incarnation}"
         self.term = 0
         self._store = store
         self._topology = topology
@@ -107,7 +110,7 @@ class Coordinator:
         return commands
 
     def _lead(self, now: float) -> list[Command]:
-        term = self._store.lead(self.name, self._settings.leader_s)
+        term = self._store.lead(self._who, self._settings.leader_s)
         if term is None:
             self._leads_until = float("-inf")
             return []
@@ -120,7 +123,7 @@ class Coordinator:
         self._ledger.load()
         self._overlay.assume_alive(now)
         self._reorganised_at = now
-        self._rollout = Rollout(self._settings)
+        self._rollout = Rollout(self._settings, self._rollout.revision)
         sources = self._overlay.sources
         self._leases = dict.fromkeys(sources, now + _CAREFUL * self._settings.lease_s)
         self._confirmed, self._clean, self._gathering = {}, {}, None
@@ -174,7 +177,8 @@ class Coordinator:
         known = self._ledger.live.get(gateway)
         if known is None or known.said != said:
             return []
-        return [Send(gateway, Live(self.term, said[1], known.positions, known.late))]
+        live = Live(self.term, said[1], known.epoch, known.positions, known.unsure, known.late)
+        return [Send(gateway, live)]
 
     # --- changes of plan
 
@@ -254,12 +258,10 @@ class Coordinator:
         for source, until in self._leases.items():
             if now < until and self._confirmed.get(source, (0, 0))[0] < target.epoch:
                 return []
-        positions = {
-            source: place if epoch >= target.epoch else self._positions.get(source, 0)
-            for source in self._overlay.sources
-            for epoch, place in [self._confirmed.get(source, (0, 0))]
-        }
-        changed = self._ledger.finish(self.term, positions, self._overlay)
+        confirmed = {source: place for source, (epoch, place) in self._confirmed.items() if epoch >= target.epoch}
+        positions = {source: confirmed.get(source, self._positions.get(source, 0)) for source in self._overlay.sources}
+        unsure = tuple(source for source in self._overlay.sources if source not in confirmed)
+        changed = self._ledger.finish(self.term, positions, unsure)
         commands: list[Command] = [Note("epoch", {"epoch": target.epoch})]
         for gateway in changed:
             commands += self._live(gateway, target.interests[gateway])

@@ -43,7 +43,9 @@ class Following:
         self._away = sum(1 << self.bits[gateway] for gateway in switch.absent)
         self._matching = matching
         matching.keep(self._profiles)
-        self._router = Router(_plan(switch), source=source) if self._keys and self._profiles else None
+        reached = {bit for tree in switch.trees for bit in tree.gateways}
+        self._present = [gateway for bit, gateway in enumerate(switch.gateways) if bit in reached]
+        self._router = Router(self._plan(switch), source=source) if self._keys and self._profiles else None
 
     def route(self, messages: Sequence[Message]) -> list[Routed]:
         """Match and route a batch."""
@@ -55,7 +57,7 @@ class Following:
                 for place, row in enumerate(batch.rows.tolist()):
                     mask = reached
                     if batch.masks is not None:
-                        mask = int.from_bytes(batch.masks[place].tobytes(), "little")
+                        mask = self._spread(int.from_bytes(batch.masks[place].tobytes(), "little"))
                     elif self.scheme == "spt":
                         mask = self._wanting(matched[row]) & reached
                     if mask:
@@ -78,18 +80,23 @@ class Following:
         np.cumsum([len(row) for row in numbers], out=indptr[1:])
         return Matches(indptr, np.array([number for row in numbers for number in row], np.int32))
 
+    def _spread(self, mask: int) -> int:
+        """Bits of the gateways that are there → bits of all."""
+        if len(self._present) == len(self.gateways):
+            return mask
+        found = 0
+        while mask:
+            found |= 1 << self.bits[self._present[(mask & -mask).bit_length() - 1]]
+            mask &= mask - 1
+        return found
 
-def _plan(switch: Switch) -> Plan:
-    absent = set(switch.absent)
-    return Plan(
-        term=switch.term,
-        epoch=switch.epoch,
-        scheme=switch.scheme,
-        gateways=switch.gateways,
-        subscriptions={
-            name: tuple(gateway for gateway in held if gateway not in absent) for name, _, held in switch.profiles
-        },
-        channels=tuple(
+    def _plan(self, switch: Switch) -> Plan:
+        """The plan as the router has to see it: with the gateways that trees can reach."""
+        there = set(self._present)
+        subscriptions = {
+            name: tuple(gateway for gateway in held if gateway in there) for name, _, held in switch.profiles
+        }
+        channels = tuple(
             PlannedChannel(
                 id=tree.key[0],
                 stream=None,
@@ -101,6 +108,5 @@ def _plan(switch: Switch) -> Plan:
                 rate=0.0,
             )
             for tree in switch.trees
-        ),
-        assignment={},
-    )
+        )
+        return Plan(switch.term, switch.epoch, switch.scheme, tuple(self._present), subscriptions, channels, {})

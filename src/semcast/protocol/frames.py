@@ -286,7 +286,12 @@ class Live(Frame, frozen=True, tag="live"):
 
     term: int
     serial: int
+    epoch: int
+    """The first plan that has them."""
     positions: tuple[tuple[str, int], ...]
+    unsure: tuple[str, ...] = ()
+    """Sources that are cut off and take nothing in: behind their position they matched without the interests, until
+    they follow ``epoch`` or a later plan."""
     late: tuple[tuple[int, float], ...] = ()
     """(place of a profile in the interests, expected delay in ms) where a bound cannot be met."""
 
@@ -352,8 +357,11 @@ class Attach(Frame, frozen=True, tag="attach"):
     version: int = 0
     """Of the profile: one more at every replacement."""
     before: ProfileText | None = None
-    """Where the profile was replaced: the one that counts for messages through ``until``."""
+    """Where the profile was replaced: the one that counts for messages through ``until``, or, where that is not known
+    yet, until the new one is live."""
     until: tuple[tuple[str, int], ...] = ()
+    base: int | None = None
+    """What ``Attached`` said, if the client is attached here."""
     expiry_s: float | None = None
     """How long a durable session outlives its client; None: the gateway decides."""
 

@@ -78,28 +78,28 @@ class Gateway:
             if source not in self.inboxes:
                 self.inboxes[source] = Inbox(source, self._settings.window)
             for session in self.sessions.values():
-                session.meet(source, self.inboxes[source].begun)
+                session.meet(self.inboxes[source])
 
     def live(self, live: Live) -> list[Command]:
         """All that was asked for with a serial is matched everywhere."""
         if live.serial > self.interests.serial:
             return []
-        self.interests.confirm(live.serial)
+        self.interests.confirm(live)
         late = {
             self.interests.profiles[place]: delay for place, delay in live.late if live.serial == self.interests.serial
         }
         commands: list[Command] = []
         for session in self.sessions.values():
-            asked = session.next or (None if session.live else session.attach)
-            if asked is not None and self.interests.serves(asked.profile):
+            asked = session.asked
+            if asked is not None and self.interests.serves(asked.profile) is not None:
                 session.expected_delay_ms = late.get(asked.profile)
-                commands += self._went_live(session, dict(live.positions))
+                commands += self._went_live(session, dict(live.positions), dict.fromkeys(live.unsure, live.epoch))
         return commands
 
-    def _went_live(self, session: Session, positions: dict[str, int]) -> list[Command]:
+    def _went_live(self, session: Session, positions: dict[str, int], unsure: dict[str, int]) -> list[Command]:
         for source, inbox in self.inboxes.items():
             positions.setdefault(source, inbox.top)
-        session.go_live(positions, {source: inbox.begun for source, inbox in self.inboxes.items()})
+        session.go_live(positions, self.inboxes, unsure)
         commands = [self._attached(session)]
         for source, inbox in self.inboxes.items():
             commands += session.release(source, inbox.frontier)
@@ -167,7 +167,7 @@ class Gateway:
             if session is None or session.to_fill(caught.source) != (asked.profile, caught.first):
                 return []
             commands = session.filled(caught.source, asked.found, caught.through, caught.lost)
-            session.caught_up(caught.source, inbox.begun)
+            session.caught_up(inbox)
             return commands + session.release(caught.source, inbox.frontier)
         commands = []
         if caught.lost:
@@ -176,7 +176,7 @@ class Gateway:
         inbox.caught(caught)
         for session in self.sessions.values():
             if caught.source in session.ways:
-                session.caught_up(caught.source, inbox.begun)
+                session.caught_up(inbox)
         return commands + self._moved(inbox)
 
     # --- from clients
@@ -184,23 +184,36 @@ class Gateway:
     def attach(self, attach: Attach, client: str, now: float) -> list[Command]:
         """A subscription: new, repeated, coming back, or with another profile."""
         try:
-            attach = msgspec.structs.replace(attach, profile=canonical(attach.profile))
+            before = canonical(attach.before) if attach.before is not None else None
+            attach = msgspec.structs.replace(attach, profile=canonical(attach.profile), before=before)
         except SemcastError as error:
             return [Send(client, ProtocolError(f"session {attach.session}: {error}"))]
         session = self.sessions.get(attach.session)
-        if session is None or (attach.cursor and (attach.cursor, client) != (session.attach.cursor, session.client)):
-            session = self._open(attach, client, now)
-        session.client, session.heard_at = client, now
-        if attach.version > session.attach.version:
+        attached = session is not None and attach.base == session.base and client == session.client
+        if session is None or not (attached or attach == session.attach):
+            session = self._reopened(attach, client, now)
+        session.heard_at = now
+        if attached and attach.version > session.attach.version:
             session.next = attach
         self._changed()
-        commands: list[Command] = []
-        asked = session.next or session.attach
-        if session.live and session.next is None:
-            return [*commands, self._attached(session)]
-        if self.interests.serves(asked.profile):
-            return commands + self._went_live(session, {})
-        return commands
+        asked = session.asked
+        if asked is None:
+            return [self._attached(session)]
+        since = self.interests.serves(asked.profile)
+        if since is None:
+            return []
+        positions = {source: max(inbox.top, since.get(source, 0)) for source, inbox in self.inboxes.items()}
+        return self._went_live(session, positions, self.interests.unsure(asked.profile))
+
+    def _reopened(self, attach: Attach, client: str, now: float) -> Session:
+        """A session from what its client says; what was known of it here counts no longer."""
+        if attach.before is None or attach.until:
+            return self._open(attach, client, now)
+        # It came in the middle of a replacement: the earlier profile counts until the new one is live.
+        earlier = msgspec.structs.replace(attach, profile=attach.before, before=None, version=attach.version - 1)
+        session = self._open(earlier, client, now)
+        session.next = attach
+        return session
 
     def _open(self, attach: Attach, client: str, now: float) -> Session:
         expiry = self._settings.expiry_s if attach.expiry_s is None else attach.expiry_s
@@ -276,7 +289,7 @@ class Gateway:
     def _serve(self, session: Session, source: str, inbox: Inbox, now: float) -> list[Command]:
         if source not in session.ways:
             return []
-        if session.caught_up(source, inbox.begun):
+        if session.caught_up(inbox):
             released = session.release(source, inbox.frontier)
             return released + (session.progress(source, inbox.frontier) if not session.ways[source].filling else [])
         wanted = session.to_fill(source)

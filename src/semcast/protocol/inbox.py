@@ -43,6 +43,8 @@ class Inbox:
         """The highest position heard of."""
         self.epoch = 0
         """The newest plan that the source is known to follow."""
+        self.since = 0
+        """The position behind which it follows that plan."""
         self.heard_at: float | None = None
         self._window = window
         self._incarnation: int | None = None
@@ -127,7 +129,7 @@ class Inbox:
 
     def _follow(self, epoch: int, since: int, keys: frozenset[Key]) -> None:
         """The source follows a new plan behind a position: its trees count from there on."""
-        self.epoch = epoch
+        self.epoch, self.since = epoch, since
         self._left_out_since = None
         for key in keys - self._lanes.keys():
             above = {number for number in self._early.pop(key, set()) if number > since}
@@ -156,7 +158,8 @@ class Inbox:
         known = self._early | {key: lane.above for key, lane in self._lanes.items()}
         same = caught.incarnation == self._incarnation
         self._incarnation = caught.incarnation
-        self.epoch = max(self.epoch, caught.epoch) if same else caught.epoch
+        if not same or caught.epoch >= self.epoch:
+            self.epoch, self.since = caught.epoch, caught.since
         self._lanes = {
             key: Lane(caught.through, count, {number for number in known.get(key, ()) if number > caught.through})
             for key, count in caught.counts

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from semcast.model.message import ProfileText
 from semcast.protocol.filters import covers
+from semcast.protocol.frames import Live
 
 
 class InterestSet:
@@ -22,23 +23,38 @@ class InterestSet:
         self.confirmed = -1
         """The newest serial that is live everywhere."""
         self._live: frozenset[ProfileText] = frozenset()
+        self._since: dict[ProfileText, Live] = {}
         self._sent: dict[int, frozenset[ProfileText]] = {0: frozenset()}
 
     @property
     def pending(self) -> bool:
         return self.confirmed < self.serial
 
-    def confirm(self, serial: int) -> None:
-        """Everything of a serial is live."""
+    def confirm(self, live: Live) -> None:
+        """Everything of a serial is live, behind its positions or earlier ones."""
+        serial = live.serial
         if serial in self._sent and serial > self.confirmed:
             self.confirmed = serial
             self._live = self._sent[serial]
+            self._since = {profile: self._since.get(profile, live) for profile in self._live}
             self._sent = {number: held for number, held in self._sent.items() if number >= serial}
 
-    def serves(self, profile: ProfileText) -> bool:
-        """Does every message that matches it come here already, and go on coming?"""
+    def unsure(self, profile: ProfileText) -> dict[str, int]:
+        """Sources that may not have known of it yet when it became live → the plan they have to follow first."""
+        live = self._serving(profile)
+        return dict.fromkeys(live.unsure, live.epoch) if live is not None else {}
+
+    def serves(self, profile: ProfileText) -> dict[str, int] | None:
+        """Behind which positions all messages that match it come here, and go on coming; None where not all do."""
+        live = self._serving(profile)
+        return dict(live.positions) if live is not None else None
+
+    def _serving(self, profile: ProfileText) -> Live | None:
         known = self._lasting()
-        return profile in known or any(covers(wide, profile) for wide in known)
+        for wide in (profile, *self.profiles):
+            if wide in known and (wide == profile or covers(wide, profile)):
+                return self._since[wide]
+        return None
 
     def settle(self, needed: Mapping[ProfileText, float | None]) -> bool:
         """Fit what is asked for to what clients need, each with its bound; has it changed?"""

@@ -28,7 +28,9 @@ class LiveNote(msgspec.Struct, frozen=True):
     """Since where the interests of a gateway are live."""
 
     said: Said
+    epoch: int
     positions: tuple[tuple[str, int], ...]
+    unsure: tuple[str, ...] = ()
     late: tuple[tuple[int, float], ...] = ()
 
 
@@ -165,7 +167,7 @@ class Ledger:
     def switching(self, term: int) -> None:
         self._write(term, phase=Phase.SWITCHING)
 
-    def finish(self, term: int, positions: dict[str, int], overlay: Overlay) -> list[str]:
+    def finish(self, term: int, positions: dict[str, int], unsure: tuple[str, ...]) -> list[str]:
         """The target is the plan; returns the gateways some of whose interests are live by it."""
         target, old = self._book.target, self._book.current
         assert target is not None
@@ -176,7 +178,8 @@ class Ledger:
         changed = [gateway for gateway, said in target.interests.items() if before.get(gateway) != said]
         note = tuple(sorted(positions.items()))
         live = self._book.live | {
-            gateway: LiveNote(target.interests[gateway], note, self._late(gateway, target)) for gateway in changed
+            gateway: LiveNote(target.interests[gateway], target.epoch, note, unsure, self._late(gateway, target))
+            for gateway in changed
         }
         self._write(term, current=target, target=None, phase=Phase.SETTLED, draining=draining, live=live)
         return changed

@@ -39,10 +39,11 @@ class _Known:
 class Rollout:
     """One leader's dealings with the brokers' tables."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, revision: int = 0) -> None:
+        self.revision = revision
+        """The newest that was given out; within a term it only grows."""
         self._settings = settings
         self._known: dict[str, _Known] = {}
-        self._revision = 0
         self._said: dict[str, float] = {}
         self._tables: dict[int, dict[str, Entries]] = {}
         self._desired: tuple[tuple[int, ...], dict[str, Wanted]] | None = None
@@ -89,8 +90,8 @@ class Rollout:
             known = self._known.setdefault(broker, _Known())
             wanted = desired.get(broker, Wanted({}, (), (), None))
             if known.told != wanted:
-                self._revision += 1
-                known.told, known.revision, known.done = wanted, self._revision, False
+                self.revision += 1
+                known.told, known.revision, known.done = wanted, self.revision, False
                 known.told_at = float("-inf")
             if not known.done and now - known.told_at >= self._settings.resend_s:
                 known.told_at = now

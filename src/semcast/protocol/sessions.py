@@ -15,10 +15,10 @@ import msgspec
 
 from semcast.model.message import ProfileText
 from semcast.protocol.frames import Attach, Deliver, Gap, Progress
+from semcast.protocol.inbox import Inbox
 from semcast.protocol.machine import Command, Send
 
-Begun = Mapping[str, int | None]
-"""Per source the position behind which the gateway tracks it; None where it does not yet."""
+Inboxes = Mapping[str, Inbox]
 
 
 class Saved(msgspec.Struct, frozen=True):
@@ -37,6 +37,8 @@ class Way:
     target: int
     """A fill has to reach this position before arrivals may be followed again."""
     filling: bool = True
+    after: int = 0
+    """And the source has to follow this plan or a later one."""
     quiet: bool = False
     """It asked for the earliest there is: nothing before that is missed."""
     held: dict[int, bytes] = field(default_factory=dict)
@@ -115,6 +117,13 @@ class Session:
         """How many messages it holds, in all."""
         return len(self._unacked) + len(self._early) + sum(len(way.held) for way in self.ways.values())
 
+    @property
+    def asked(self) -> Attach | None:
+        """What is to be live next; None where all is."""
+        if self.live:
+            return self.next
+        return self.attach if self.returning or self.next is None else self.next
+
     def profiles(self) -> list[ProfileText]:
         """All that its messages have to be matched with."""
         asked = [self.profile]
@@ -130,37 +139,42 @@ class Session:
 
     # --- going live
 
-    def go_live(self, positions: Mapping[str, int], begun: Begun) -> None:
-        """What it asks for is matched by all sources, behind these positions."""
+    def go_live(self, positions: Mapping[str, int], inboxes: Inboxes, unsure: Mapping[str, int]) -> None:
+        """What it asks for is matched by all sources, behind these positions.
+
+        ``unsure`` sources matched without it for a while, until they follow a plan; what came in between is filled in.
+        """
         if self.live and self.next is not None:
-            self._replace(self.next, positions)
+            self._replace(self.next, positions, unsure)
             return
-        if self.next is not None:
-            self.attach, self.next = self.next, None
+        if self.next is not None and not self.returning:
+            self.attach, self.next = self.next, None  # what was never live needs no end
         self.live, self.positions = True, dict(positions)
         for source, position in positions.items():
-            self._enter(source, position, begun.get(source))
+            self._enter(source, position, inboxes.get(source), unsure.get(source, 0))
 
-    def meet(self, source: str, begun: int | None) -> None:
+    def meet(self, inbox: Inbox) -> None:
         """A source that was not there when the session went live: all of its messages are news."""
-        if self.live and source not in self.ways:
-            self.positions.setdefault(source, 0)
-            self._enter(source, 0, begun)
+        if self.live and inbox.source not in self.ways:
+            self.positions.setdefault(inbox.source, 0)
+            self._enter(inbox.source, 0, inbox, 0)
 
-    def _enter(self, source: str, position: int, begun: int | None) -> None:
+    def _enter(self, source: str, position: int, inbox: Inbox | None, after: int) -> None:
         earliest = self.attach.start == "earliest"
         first = self.cursor.get(source, 0 if self.returning or earliest else position)
         held, lost = self._early.take(source)
-        way = Way(first, max(first, position, lost), quiet=earliest and source not in self.cursor)
+        way = Way(first, max(first, position, lost), after=after, quiet=earliest and source not in self.cursor)
         way.sent = {number for number in self._have.pop(source, ()) if number > first}
         way.held = {number: body for number, body in held.items() if number > first}
         self.ways[source] = way
         self.cursor.setdefault(source, first)
-        self.caught_up(source, begun)
+        if inbox is not None:
+            self.caught_up(inbox)
 
-    def _replace(self, attach: Attach, positions: Mapping[str, int]) -> None:
+    def _replace(self, attach: Attach, positions: Mapping[str, int], unsure: Mapping[str, int]) -> None:
         """Another profile counts, for messages behind these positions (thesis §3.2.1: atomically)."""
-        self.before = (self.profile, dict(positions))
+        positions = {source: max(place, self._passed(source)) for source, place in positions.items()}
+        self.before = (self.profile, positions)
         self.positions = self.positions | dict(positions)
         until = tuple(sorted(positions.items()))
         self.attach = msgspec.structs.replace(attach, before=self.profile, until=until)
@@ -170,8 +184,16 @@ class Session:
             held, lost = self._early.take(source)
             way.held = {number: body for number, body in way.held.items() if number <= since}
             way.held |= {number: body for number, body in held.items() if number > max(since, way.told)}
-            if lost > since:
+            if lost > since or source in unsure:
                 self._lag(way, lost)
+                way.after = unsure.get(source, 0)
+
+    def _passed(self, source: str) -> int:
+        """Where another profile can begin to count at the earliest: what the client is beyond stays as it was."""
+        way = self.ways.get(source)
+        if way is None:
+            return 0
+        return max(way.told, *way.sent) if self.attach.ordered and way.sent else way.told
 
     def settle(self, frontiers: Mapping[str, int]) -> bool:
         """Forget the earlier profile when nothing is to come that it counts for; did that happen?"""
@@ -266,11 +288,13 @@ class Session:
                 commands += self._send(Deliver(self.id, self.sequence + 1, source, number, body))
         return commands + self.progress(source, through)
 
-    def caught_up(self, source: str, begun: int | None) -> bool:
+    def caught_up(self, inbox: Inbox) -> bool:
         """Has a fill come to where arrivals can be followed?"""
-        way = self.ways[source]
-        if way.filling and begun is not None and way.told >= max(way.target, begun):
-            way.filling = False
+        way = self.ways[inbox.source]
+        if way.filling and inbox.begun is not None and inbox.epoch >= way.after:
+            if way.after:
+                way.target, way.after = max(way.target, inbox.since), 0
+            way.filling = way.told < max(way.target, inbox.begun)
             way.held = {number: body for number, body in way.held.items() if number > way.told}
         return not way.filling
 
