@@ -97,9 +97,10 @@ class Gateway:
         return commands
 
     def _went_live(self, session: Session, positions: dict[str, int], unsure: dict[str, int]) -> list[Command]:
-        for source, inbox in self.inboxes.items():
-            positions.setdefault(source, inbox.top)
+        for source in self.inboxes:
+            positions[source] = max(positions.get(source, 0), session.tops.get(source, 0))
         session.go_live(positions, self.inboxes, unsure)
+        self._save(session)  # before the client hears of it: from then on nothing may be missed
         commands = [self._attached(session)]
         for source, inbox in self.inboxes.items():
             commands += session.release(source, inbox.frontier)
@@ -193,8 +194,8 @@ class Gateway:
         if session is None or not (attached or attach == session.attach):
             session = self._reopened(attach, client, now)
         session.heard_at = now
-        if attached and attach.version > session.attach.version:
-            session.next = attach
+        if attached and attach.version > (session.next or session.attach).version:
+            session.next, session.tops = attach, self._tops()
         self._changed()
         asked = session.asked
         if asked is None:
@@ -202,8 +203,7 @@ class Gateway:
         since = self.interests.serves(asked.profile)
         if since is None:
             return []
-        positions = {source: max(inbox.top, since.get(source, 0)) for source, inbox in self.inboxes.items()}
-        return self._went_live(session, positions, self.interests.unsure(asked.profile))
+        return self._went_live(session, since, self.interests.unsure(asked.profile))
 
     def _reopened(self, attach: Attach, client: str, now: float) -> Session:
         """A session from what its client says; what was known of it here counts no longer."""
@@ -223,8 +223,17 @@ class Gateway:
         known = self.sessions.get(attach.session)
         base = known.sequence + 1 if known is not None else self._incarnation << 32
         session = Session(attach, client, base, self._settings.held, expiry, now)
+        session.tops = self._tops()
         self.sessions[attach.session] = session
         return session
+
+    def _save(self, session: Session) -> None:
+        session.dirty = False
+        if session.attach.durable:
+            self._notes.put(_SESSION + session.id, msgspec.msgpack.encode(session.saved()))
+
+    def _tops(self) -> dict[str, int]:
+        return {source: inbox.top for source, inbox in self.inboxes.items()}
 
     def detach(self, detach: Detach, client: str) -> list[Command]:
         if self.sessions.pop(detach.session, None) is not None:
@@ -281,9 +290,8 @@ class Gateway:
                 commands += self._serve(session, source, inbox, now)
             if session.settle({source: inbox.frontier for source, inbox in self.inboxes.items()}):
                 self._refilter()
-            if session.attach.durable and session.dirty:
-                session.dirty = False
-                self._notes.put(_SESSION + session.id, msgspec.msgpack.encode(session.saved()))
+            if session.dirty:
+                self._save(session)
         return commands
 
     def _serve(self, session: Session, source: str, inbox: Inbox, now: float) -> list[Command]:

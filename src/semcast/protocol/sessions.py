@@ -89,6 +89,8 @@ class Session:
         """What it asked for earlier, which still counts for messages through these positions."""
         self.next: Attach | None = None
         """What it asks for instead, as soon as that is live."""
+        self.tops: dict[str, int] = {}
+        """Per source the highest position that the gateway had heard of when it was asked; what came before went by."""
         self.heard_at = now
         self.dirty = True
         self.expected_delay_ms: float | None = None
