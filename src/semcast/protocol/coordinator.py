@@ -177,7 +177,7 @@ class Coordinator:
         known = self._ledger.live.get(gateway)
         if known is None or known.said != said:
             return []
-        live = Live(self.term, said[1], known.epoch, known.positions, known.unsure, known.late)
+        live = Live(self.term, *said, known.epoch, known.positions, known.unsure, known.late)
         return [Send(gateway, live)]
 
     # --- changes of plan

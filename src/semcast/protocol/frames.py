@@ -282,9 +282,11 @@ class Interests(Frame, frozen=True, tag="interests"):
 
 
 class Live(Frame, frozen=True, tag="live"):
-    """Everything in the interests of ``serial`` is matched by every source from ``positions`` on."""
+    """Everything in the interests of ``serial`` is matched by every source behind ``positions``."""
 
     term: int
+    incarnation: int
+    """Of the gateway that asked: one that has fallen counts its serials anew."""
     serial: int
     epoch: int
     """The first plan that has them."""

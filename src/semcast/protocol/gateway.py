@@ -82,7 +82,7 @@ class Gateway:
 
     def live(self, live: Live) -> list[Command]:
         """All that was asked for with a serial is matched everywhere."""
-        if live.serial > self.interests.serial:
+        if live.incarnation != self._incarnation or live.serial > self.interests.serial:
             return []
         self.interests.confirm(live)
         late = {

@@ -103,7 +103,7 @@ class Rollout:
         if known is None or known.told is None or said.revision != known.revision:
             return
         if said.missing or said.incarnation < known.incarnation:
-            known.has, known.told_at = {}, float("-inf")
+            known.has, known.told = {}, None  # all anew, under another number: it has heard this one
             return
         known.incarnation, known.has, known.done = said.incarnation, dict(known.told.entries), True
 
@@ -111,7 +111,7 @@ class Rollout:
         """A broker that has fallen has lost its tables."""
         known = self._known.setdefault(beat.broker, _Known())
         if beat.incarnation != known.incarnation or (known.done and beat.revision < (term, known.revision)):
-            known.incarnation, known.has, known.done = beat.incarnation, {}, False
+            known.incarnation, known.has, known.told, known.done = beat.incarnation, {}, None, False
 
     def complete(self, desired: dict[str, Wanted], brokers: set[str]) -> bool:
         """Do all these brokers have what they have to have?"""
