@@ -1,0 +1,52 @@
+"""What all frames on the wire begin with: their length, the protocol's version and their kind."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from semcast.model import SemcastError
+
+VERSION = 1
+MAX_FRAME = 16 * 1024 * 1024
+"""Bytes of a frame behind its length, at most; room for 256 messages of 64 KB."""
+
+CONTROL, DATA, LEG = 0, 1, 2
+"""Kinds of content."""
+
+PREFIX = struct.Struct("<IBB")
+LENGTH_BYTES = 4
+
+
+class FrameError(SemcastError):
+    """Bytes that are no frame, or a frame that the format has no bytes for."""
+
+    def __init__(self, message: str, frames: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.frames = frames
+        """What a decoder had read of the same piece, before the place where this happened."""
+
+
+def prefix(content_bytes: int, kind: int) -> bytes:
+    """The beginning of a frame with so much content."""
+    return PREFIX.pack(checked_length(content_bytes + PREFIX.size) - LENGTH_BYTES, VERSION, kind)
+
+
+def checked_length(frame_bytes: int) -> int:
+    """The size of a whole frame, as it is, if it may be that long."""
+    if frame_bytes > MAX_FRAME + LENGTH_BYTES:
+        raise FrameError(f"a frame of {frame_bytes - LENGTH_BYTES} bytes; {MAX_FRAME} are the most: send fewer at once")
+    return frame_bytes
+
+
+def whole(data: bytes, at: int) -> int:
+    """The size of the whole frame that begins at a place; the prefix must be there and is checked."""
+    length, version, kind = PREFIX.unpack_from(data, at)
+    if not PREFIX.size - LENGTH_BYTES <= length <= MAX_FRAME:
+        raise FrameError(f"a frame cannot be {length} bytes long; from 2 to {MAX_FRAME} are possible")
+    if version != VERSION:
+        raise FrameError(f"the other end speaks version {version} of the protocol, this one version {VERSION}")
+    if kind > LEG:
+        raise FrameError(f"a frame of the unknown kind {kind}")
+    return int(length) + LENGTH_BYTES
