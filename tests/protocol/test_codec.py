@@ -131,6 +131,30 @@ def test_links_split_frames_of_any_size_one_after_the_other() -> None:
         assert data_view(frame).split(links) == [encode(first), encode(second), encode(frame)]
 
 
+EVERYBODY = (1 << 256) - 1
+EDGES = {
+    "a gap that just fits after a message is left out": ((5, 6, 4 + 2**32), (1, 2, 1), 1),
+    "a gap that no longer fits": ((5, 6, 5 + 2**32), (1, 2, 1), 1),
+    "lists with a message for 255": (tuple(range(41)), (EVERYBODY, *(1 << g for g in range(40))), EVERYBODY >> 1),
+    "lists with a message for 256": (tuple(range(41)), (EVERYBODY | 1 << 256, *(1 << g for g in range(40))), EVERYBODY),
+    "lists with gateway 255 and not 256": ((1,), (1 | 1 << 255 | 1 << 256,), EVERYBODY),
+    "a change in the highest word only": ((1,), (1 | 1 << 300,), 1 | 1 << 299),
+    "rows just as long as lists": ((1,), (0b11 | 1 << 63,), 0b11),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_narrowing_takes_the_same_forms_as_encoding_at_their_edges(name: str) -> None:
+    numbers, masks, link = EDGES[name]
+    whole = Data(("c", 1), 1, "b", numbers, masks, (b"x",) * len(masks))
+    left = [(number, mask & link) for number, mask in zip(numbers, masks, strict=True) if mask & link]
+    kept, cut = zip(*left, strict=True)
+    expected = Data(("c", 1), 1, "b", kept, cut, (b"x",) * len(cut))
+    assert data_view(whole).narrowed(link) == encode(expected)
+    assert decode(encode(whole)) == whole
+    assert decode(encode(expected)) == expected
+
+
 def test_an_older_end_skips_fields_that_it_does_not_know() -> None:
     content = msgspec.msgpack.encode(["taken", "s1", 7, 64, {"new": [1, 2]}, "newer"])
     assert decode(framed(0, content)) == Taken("s1", 7)
