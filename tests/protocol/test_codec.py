@@ -139,7 +139,7 @@ EDGES = {
     "lists with a message for 256": (tuple(range(41)), (EVERYBODY | 1 << 256, *(1 << g for g in range(40))), EVERYBODY),
     "lists with gateway 255 and not 256": ((1,), (1 | 1 << 255 | 1 << 256,), EVERYBODY),
     "a change in the highest word only": ((1,), (1 | 1 << 300,), 1 | 1 << 299),
-    "rows just as long as lists": ((1,), (0b11 | 1 << 63,), 0b11),
+    "rows just as long as lists": ((1,), (1 << 8 | 1 << 63,), 1 << 8),
 }
 
 
