@@ -124,7 +124,7 @@ def test_a_frame_that_goes_on_whole_is_not_copied() -> None:
 
 def test_links_split_frames_of_any_size_one_after_the_other() -> None:
     links = Links([0b01, 0b10, 0b11])
-    for body in (b"s", b"b" * 300_000, b"h" * 3_000_000, b"s"):
+    for body in (b"s", b"m" * 2_000, b"b" * 300_000, b"h" * 3_000_000, b"s"):
         frame = Data(("c", 1), 1, "b", (1, 2), (0b01, 0b11), (body, b"-" + body))
         first = Data(("c", 1), 1, "b", (1, 2), (1, 1), frame.bodies)
         second = Data(("c", 1), 1, "b", (2,), (2,), frame.bodies[1:])
