@@ -92,6 +92,8 @@ class Fetch(Frame, frozen=True, tag="fetch"):
     have: tuple[int, ...] = ()
     credit: int = 256
     """At most so many messages at a time."""
+    through: int | None = None
+    """Nothing beyond is asked for; None: all that there is."""
 
 
 class Fill(Frame, frozen=True, tag="fill"):
@@ -125,7 +127,7 @@ class Caught(Frame, frozen=True, tag="caught"):
     lost: int = 0
     """Messages through here had been given up when the gateway asked; 0 where none that it asked for."""
     more: bool = False
-    """The credit ended before the log did."""
+    """The answer ends before the log does."""
     epoch: int = 0
     since: int = 0
     counts: tuple[tuple[Key, int], ...] = ()

@@ -52,6 +52,8 @@ class Inbox:
         self._lanes: dict[Key, Lane] = {}
         self._early: dict[Key, set[int]] = {}
         self._wrong = False
+        self.verify: int | None = None
+        """The position through which the log has to be asked before trees can be trusted."""
         self._left_out_since: float | None = None
 
     @property
@@ -62,6 +64,11 @@ class Inbox:
     @property
     def have(self) -> tuple[int, ...]:
         return tuple(sorted(self._got))
+
+    @property
+    def through(self) -> int | None:
+        """How far the log has to be asked; None: to its end."""
+        return None if self._wrong else self.verify
 
     @property
     def open(self) -> frozenset[Key]:
@@ -123,7 +130,7 @@ class Inbox:
                 self._left_out_since = now  # it may still come, over a slower tree
             return False
         if not self._lanes and members[tally.epoch]:
-            self._wrong = True  # no tree told of what came before: the gateway may have been away
+            self.verify = tally.since  # no tree told of what came before: the gateway may have been away
         self._follow(tally.epoch, tally.since, members[tally.epoch])
         return True
 
@@ -137,7 +144,7 @@ class Inbox:
         self._early = {key: seen for key, seen in self._early.items() if key in keys}
 
     def _advance(self) -> None:
-        if self._lanes and not self._wrong:
+        if self._lanes and self.verify is None:
             self._move(min(lane.position for lane in self._lanes.values()))
 
     def _move(self, frontier: int) -> None:
@@ -154,6 +161,9 @@ class Inbox:
         self.top = max(self.top, caught.through)
         if caught.more:
             self._move(caught.through)
+            if self.verify is not None and caught.through >= self.verify:
+                self.verify = None
+                self._advance()
             return
         known = self._early | {key: lane.above for key, lane in self._lanes.items()}
         same = caught.incarnation == self._incarnation
@@ -165,13 +175,13 @@ class Inbox:
             for key, count in caught.counts
         }
         self._early = {key: seen for key, seen in self._early.items() if key not in self._lanes}
-        self._wrong = False
+        self._wrong, self.verify = False, None
         self._left_out_since = None
         self._move(caught.through)
 
     def missing(self, now: float, grace_s: float, silence_s: float) -> bool:
         """Is there reason to ask the source?"""
-        if self.begun is None or self._wrong:
+        if self.begun is None or self._wrong or self.verify is not None:
             return True
         if self._left_out_since is not None and now - self._left_out_since > grace_s:
             return True

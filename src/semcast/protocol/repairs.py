@@ -49,10 +49,12 @@ class Repairs:
             ]
 
         lost = max(self._log.trimmed, known)
-        found = self._read(max(fetch.first, lost), sent, fetch.credit, wanted)
+        end = sent if fetch.through is None else min(sent, fetch.through)
+        found = self._read(max(fetch.first, lost), end, fetch.credit, wanted)
+        more = found.more or fetch.through is not None
         caught = Caught(
             self._source, fetch.request, self._incarnation, fetch.first, found.through, len(found.records),
-            lost if lost > fetch.first else 0, found.more, epoch, since, () if found.more else counts,
+            lost if lost > fetch.first else 0, more, epoch, since, () if more else counts,
         )  # fmt: skip
         return [*self._sent(fetch.gateway, fetch.request, found.records), Send(fetch.gateway, caught)]
 

@@ -39,7 +39,8 @@ class Requests:
         if request is None:
             return []
         first = None if inbox.begun is None else inbox.frontier
-        frame = Fetch(self._gateway, request.number, first, inbox.have, self._settings.credit)
+        through = inbox.through if first is not None else None
+        frame = Fetch(self._gateway, request.number, first, inbox.have, self._settings.credit, through)
         return [Send(inbox.source, frame)]
 
     def fill(self, session: Session, source: str, wanted: tuple[ProfileText, int], now: float) -> list[Command]:
