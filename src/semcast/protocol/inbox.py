@@ -125,7 +125,8 @@ class Inbox:
 
     def _followed(self, tally: Tally, members: Members, now: float) -> bool:
         """Take note of a new plan, unless one was left out: its trees may have carried what nobody would miss."""
-        if tally.previous != self.epoch or tally.epoch not in members:
+        left_out = bool(self._lanes) and tally.previous != self.epoch
+        if left_out or tally.epoch not in members:
             if self._left_out_since is None:
                 self._left_out_since = now  # it may still come, over a slower tree
             return False
