@@ -7,18 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from semcast.channels import SCHEMES as PAPER_SCHEMES
 from semcast.channels import Selectivity
 from semcast.channels import expressions as ex
 from semcast.model import SemcastError
 from semcast.planning import Plan, Subscriptions
-from semcast.planning.build import Request, make_plan
+from semcast.planning.build import SCHEMES, Request, make_plan
 from semcast.planning.changes import LivePlan, aligned, delta, worth_it
+from semcast.planning.masks import branch_masks
+from semcast.planning.origins import Origins
 from semcast.planning.router import Router
 from semcast.trees import Broker, Link, Topology
 from tests.laws.overlays import graphs
 from tests.laws.test_channel_laws import matches_of
+from tests.laws.test_masked_laws import forwarded
 
-SCHEMES = ("semcast", "semcast-merge", "semcast-noisemerge", "semcast-threshold")
 MEANINGS = [frozenset(s) for s in ({0}, {1}, {2}, {0, 1}, {1, 2}, {0, 1, 2}, {3})]
 """A profile means a set of kinds of messages; it covers another whose set is a part of its own."""
 
@@ -42,28 +45,52 @@ class Client:
     def covers(self, wide: str, narrow: str) -> bool:
         return self.meaning[narrow] <= self.meaning[wide]
 
-    def new(self, data: st.DataObject) -> tuple[str, list[str]]:
+    def new(self, data: st.DataObject, names: list[str]) -> tuple[str, list[str]]:
         profile = f"p{len(self.meaning)}"
         self.meaning[profile] = data.draw(st.sampled_from(MEANINGS))
-        return profile, data.draw(st.lists(st.sampled_from(self.names), min_size=1, max_size=3, unique=True))
+        return profile, data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
 
 
-def _check(plan: Plan, client: Client) -> None:
+def reached(plan: Plan, topology: Topology, router: Router, matched: set[int], source: str) -> list[str]:
+    """The gateways that get a message, each as often as it does, followed over links from its source on."""
+    names = [broker.id for broker in topology.brokers]
+    found: list[str] = []
+    for batch in router.route(matches_of([matched])):
+        channel = plan.channels[batch.channel]
+        if batch.masks is None:
+            found += channel.gateways
+            continue
+        masks = branch_masks(plan.tree(channel, topology), [topology.node(gateway) for gateway in plan.gateways])
+        mask = int.from_bytes(batch.masks[0].tobytes(), "little")
+        assert mask < 1 << len(plan.gateways)
+        brokers, _ = forwarded(masks, topology.node(source), mask)
+        assert len(set(brokers)) == len(brokers)
+        found += [
+            names[node] for node in brokers if names[node] in plan.gateways and mask >> plan.bits[names[node]] & 1
+        ]
+    return found
+
+
+def _check(plan: Plan, client: Client, topology: Topology, sources: list[str]) -> None:
     again = Plan.from_json(plan.to_json())
     profiles = list(again.subscriptions)
-    channels = {channel.id: channel for channel in again.channels}
-    router = Router(again)
-    for kind in range(4):
-        matched = {n for n, profile in enumerate(profiles) if kind in client.meaning[profile]}
-        used = {again.channels[batch.channel].id for batch in router.route(matches_of([matched]))}
-        for number in matched:
-            held = used & set(again.assignment[profiles[number]])
-            reached = {gateway for name in held for gateway in channels[name].gateways}
-            assert set(again.subscriptions[profiles[number]]) <= reached
+    for source in sources:
+        router = Router(again, source=source)
+        for kind in range(4):
+            matched = {n for n, profile in enumerate(profiles) if kind in client.meaning[profile]}
+            wanted = {gateway for n in matched for gateway in again.subscriptions[profiles[n]]}
+            got = reached(again, topology, router, matched, source)
+            assert wanted <= set(got)
+            if again.scheme in ("masked", "unicast"):
+                assert sorted(wanted) == sorted(got), "to nobody else, and once"
     for channel in again.channels:
         needed = {g for p in channel.profiles for g in again.subscriptions[p]}
-        assert set(channel.gateways) == needed, "no gateway stays on a tree for nobody"
-        assert channel.profiles
+        if again.scheme == "unicast":
+            assert len(channel.gateways) == 1
+            assert set(channel.gateways) <= needed
+        elif again.scheme != "masked":
+            assert set(channel.gateways) == needed, "no gateway stays on a tree for nobody"
+        assert channel.profiles or again.filtered
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -72,29 +99,58 @@ def _check(plan: Plan, client: Client) -> None:
 def test_every_step_leaves_a_plan_that_withholds_nothing(scheme: str, data: st.DataObject) -> None:
     topology = data.draw(topologies())
     client = Client(topology)
-    wanted = dict(client.new(data) for _ in range(data.draw(st.integers(1, 5))))
-    subscriptions = Subscriptions.of(client.names, wanted, client.meaning)
-    kinds = data.draw(st.lists(st.integers(0, 3), max_size=8))
+    known = data.draw(st.lists(st.sampled_from(client.names), min_size=1, unique=True))  # gateways at the start
+    wanted = dict(client.new(data, known) for _ in range(data.draw(st.integers(1, 5))))
+    subscriptions = Subscriptions.of(known, wanted, client.meaning)
+    kinds = data.draw(st.lists(st.integers(0, 3), max_size=8))  # some are never sampled
     sample = [{n for n, p in enumerate(subscriptions.distinct) if kind in client.meaning[p]} for kind in kinds]
     selectivity = Selectivity.of(matches_of(sample), len(subscriptions.distinct))
-    first = make_plan(scheme, Request(topology, client.names[0], subscriptions, selectivity))
+    sources = data.draw(st.lists(st.sampled_from(client.names), min_size=1, max_size=2, unique=True))
+    origins = Origins.spread(sources, len(sample))
+    request = Request(topology, sources[0], subscriptions, selectivity, channels=2, origins=origins)
+    first = make_plan(scheme, request)
     live = LivePlan(first, topology, client.covers, np.random.default_rng(0))
     assert live.plan().channels == first.channels
+    _check(first, client, topology, sources)
+    ids = {channel.id for channel in first.channels}
     for _ in range(data.draw(st.integers(0, 8))):
-        held = list(live.plan().subscriptions)
+        before = live.plan()
+        held = list(before.subscriptions)
         if held and data.draw(st.booleans()):
-            live.unsubscribe(data.draw(st.sampled_from(held)))
+            left = data.draw(st.sampled_from(held))
+            assert live.unsubscribe(left) == before.assignment[left]
         else:
-            profile, gateways = client.new(data)
+            profile, gateways = client.new(data, client.names)
             covered = any(client.covers(other, profile) for other in held)
-            before = len(live.plan().channels)
-            channels = live.subscribe(profile, gateways)
-            assert channels
-            assert len(live.plan().channels) == before + (not covered)
-        _check(live.plan(), client)
+            assert live.subscribe(profile, gateways) == live.plan().assignment[profile] != ()
+            if scheme in PAPER_SCHEMES:
+                assert len(live.plan().channels) == len(before.channels) + (not covered)
+        after = live.plan()
+        assert after.gateways[: len(before.gateways)] == before.gateways, "a gateway keeps its bit"
+        assert not {c.id for c in after.channels} & (ids - {c.id for c in before.channels}), "an id is used once"
+        ids |= {c.id for c in after.channels}
+        _check(after, client, topology, sources)
     for profile in list(live.plan().subscriptions):
         live.unsubscribe(profile)
-    assert live.plan().channels == ()
+    assert live.plan().filtered or live.plan().channels == ()
+    if scheme == "spt":
+        assert all(channel.tree == () for channel in live.plan().channels)
+
+
+@given(data=st.data())
+def test_a_shortest_path_tree_stays_one(data: st.DataObject) -> None:
+    topology = data.draw(topologies())
+    client = Client(topology)
+    source = data.draw(st.sampled_from(client.names))
+    subscriptions = Subscriptions.of(client.names, dict([client.new(data, client.names)]), client.meaning)
+    request = Request(topology, source, subscriptions, Selectivity.of(matches_of([{0}]), 1))
+    live = LivePlan(make_plan("spt", request), topology, client.covers, np.random.default_rng(0))
+    for _ in range(3):
+        live.subscribe(*client.new(data, client.names))
+    (channel,) = live.plan().channels
+    found = live.plan().tree(channel, topology).distances(topology.graph, "cost")
+    shortest = topology.graph.paths(topology.node(source)).distance
+    assert all(found[topology.node(g)] == pytest.approx(shortest[topology.node(g)]) for g in channel.gateways)
 
 
 @given(data=st.data())

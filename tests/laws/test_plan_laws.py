@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from semcast.channels import Selectivity
 from semcast.channels import expressions as ex
+from semcast.matching.matches import Matches
+from semcast.model import SemcastError
 from semcast.planning import Plan, Subscriptions
 from semcast.planning.build import SCHEMES, Request, make_plan
 from semcast.planning.coordinators import keepers, shares, synchronised
-from semcast.planning.cost import cost_of
+from semcast.planning.cost import Cost, cost_of
+from semcast.planning.masks import branch_masks
+from semcast.planning.origins import Origins, Sent
 from semcast.planning.router import Router
 from semcast.trees import Broker, Link, Topology
 from semcast.trees.steiner import QUICK
@@ -102,6 +107,79 @@ def test_costs_stand_in_their_order_and_nothing_is_missed(scheme: str, world: Wo
         assert cost.plan_with_leg == pytest.approx(cost.unicast)
     if scheme == "spt":
         assert cost.plan_with_leg == pytest.approx(cost.spt)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_of_several_sources_each_message_costs_what_it_costs_from_its_own(scheme: str, data: st.DataObject) -> None:
+    world = data.draw(worlds())
+    names = [broker.id for broker in world.topology.brokers]
+    sources = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
+    selectivity = Selectivity.of(matches_of(world.sample), len(world.subscriptions.distinct))
+    origins = Origins.spread(sources, len(world.sample))
+    request = Request(world.topology, sources[0], world.subscriptions, selectivity, channels=3, origins=origins)
+    plan = Plan.from_json(make_plan(scheme, request).to_json())
+    assert plan.sources == tuple(sources)
+    place = np.array(data.draw(st.lists(st.integers(0, len(sources) - 1), min_size=10, max_size=10)))
+    matches = matches_of(world.messages)
+    whole = _whole_cost(world, plan, matches, Origins.of(sources, place[: matches.rows]))
+    alone = [_whole_cost(world, plan, sent.matches, sent.source) for sent in whole_sent(sources, place, matches)]
+    each = max(1, matches.rows)
+    for key in ("plan", "plan_with_leg", "unicast", "unicast_clients", "spt", "weighted", "mask_bytes_per_message"):
+        parts = [(getattr(cost, key) or 0.0) * cost.messages for cost in alone]
+        assert (getattr(whole, key) or 0.0) == pytest.approx(sum(parts) / each), key
+    if matches.rows:
+        oracle = sum((cost.oracle or 0.0) * cost.messages for cost in alone) / each
+        assert whole.oracle == pytest.approx(oracle)
+    assert (whole.missed, whole.messages) == (0, matches.rows)
+    if scheme == "unicast":
+        assert whole.plan_with_leg == pytest.approx(whole.unicast)
+    if scheme == "spt":
+        assert whole.plan_with_leg == pytest.approx(whole.spt)
+
+
+def whole_sent(sources: list[str], place: NDArray[np.int64], matches: Matches) -> list[Sent]:
+    return list(Origins.of(sources, place[: matches.rows]).sent(matches))
+
+
+def _whole_cost(world: World, plan: Plan, matches: Matches, source: str | Origins) -> Cost:
+    return cost_of(plan, world.topology, world.subscriptions, matches, source, effort=QUICK, oracle_messages=99)
+
+
+def test_a_source_named_twice_is_refused() -> None:
+    with pytest.raises(SemcastError, match="'b1' is named twice"):
+        Origins.spread(["b1", "b2", "b1"], 4)
+
+
+@settings(max_examples=30)
+@given(world=worlds())
+def test_header_bytes_are_those_of_the_masks_that_brokers_pass_on(world: World) -> None:
+    plan = _made(world, "masked")
+    matches = matches_of(world.messages)
+    cost = cost_of(plan, world.topology, world.subscriptions, matches, world.source, oracle_messages=0)
+    nodes = [world.topology.node(gateway) for gateway in plan.gateways]
+    total = used = 0
+    for batch in Router(plan, world.subscriptions.distinct, world.source, world.topology).route(matches):
+        masks = branch_masks(plan.tree(plan.channels[batch.channel], world.topology), nodes)
+        assert batch.masks is not None
+        for words in batch.masks:
+            mask = int.from_bytes(words.tobytes(), "little")
+            for behind in _passed_on(masks, world.topology.node(world.source), mask):
+                total += 1 + min((len(nodes) + 7) // 8, behind.bit_count())
+                used += 1
+    assert cost.mask_bytes_per_message == pytest.approx(total / max(1, matches.rows))
+    assert cost.mask_bytes_per_transmission == pytest.approx(total / max(1, used))
+    assert cost.plan == pytest.approx(used / max(1, matches.rows))
+
+
+def _passed_on(masks: dict[int, dict[int, int]], at: int, mask: int, over: int | None = None) -> list[int]:
+    """The mask on every link that a message uses."""
+    found: list[int] = []
+    for other, behind in masks[at].items():
+        if other != over and mask & behind:
+            found += [mask & behind, *_passed_on(masks, other, mask & behind, at)]
+    return found
 
 
 @settings(max_examples=30)

@@ -88,6 +88,13 @@ class Matches:
         kept_before = np.concatenate(([0], np.cumsum(keep)))
         return Matches(kept_before[self.indptr], self.indices[keep])
 
+    def taken(self, rows: IntArray) -> Matches:
+        """Those of some rows, renumbered in the order given."""
+        counts = self.counts()[rows]
+        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        places = np.repeat(self.indptr[:-1][rows] - indptr[:-1], counts) + np.arange(indptr[-1])
+        return Matches(indptr, self.indices[places])
+
     def without(self, rows: Sequence[int]) -> Matches:
         """The same, with nothing matched in some rows."""
         counts = self.counts()

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from semcast.channels import SCHEMES as PAPER_SCHEMES
 from semcast.channels import Channel, Overlap, Selectivity, Settings, channelize
@@ -18,10 +19,11 @@ from semcast.model import SemcastError
 from semcast.model.bits import unpacked
 from semcast.planning import masked
 from semcast.planning.demands import demand_of
+from semcast.planning.origins import Origins
 from semcast.planning.plan import Plan, PlannedChannel
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
-from semcast.trees import Routes, Topology, Tree, low_cost_tree
+from semcast.trees import Demand, Routes, Topology, Tree, low_cost_tree
 from semcast.trees.estimate import JoinEstimate
 from semcast.trees.joins import Closest
 from semcast.trees.steiner import shortest_path_tree, takahashi_matsuyama
@@ -36,6 +38,7 @@ class Request:
 
     topology: Topology
     source: str
+    """Where messages enter the overlay, or the first of several places."""
     subscriptions: Subscriptions
     selectivity: Selectivity
     """Over the distinct profiles."""
@@ -49,6 +52,12 @@ class Request:
     """At most so many, under ``masked``; the papers' schemes have as many as they find."""
     term: int = 1
     epoch: int = 1
+    origins: Origins | None = None
+    """Which source each sampled message comes from, where there are several; ``source`` is then the first."""
+
+    @property
+    def entered(self) -> Origins:
+        return self.origins or Origins.spread([self.source], self.selectivity.messages)
 
 
 def make_plan(scheme: str, request: Request, say: Callable[[str], None] = lambda _: None) -> Plan:
@@ -72,15 +81,17 @@ class _Builder:
         self._topology = request.topology
         self._subscriptions = request.subscriptions
         self._nodes = [request.topology.node(gateway) for gateway in request.subscriptions.gateways]
-        self._source = request.topology.node(request.source)
+        self._origins = request.entered
+        self._sources = [request.topology.node(source) for source in self._origins.sources]
+        self._source = self._sources[0]
         self._rng = np.random.default_rng(request.seed)
 
     def masked(self) -> Plan:
         """Few trees over all gateways, of which each message takes its cheapest."""
         request = self._request
         self._say(f"at most {request.channels} trees")
-        demand = demand_of(request.selectivity.matches, self._subscriptions, self._topology)
-        found = masked.plan(self._topology.graph, {self._source: demand}, request.channels, self._rng)
+        samples, weights = sampled(request)
+        found = masked.plan(self._topology.graph, samples, request.channels, self._rng, weights=weights)
         everyone = range(len(self._subscriptions.distinct))
         gateways = (1 << len(self._nodes)) - 1
         trees = [tree.rooted_at(self._source) for tree in found.trees]
@@ -90,25 +101,29 @@ class _Builder:
         return self._plan("masked", self._rated(channels, "masked"), expected)
 
     def unicast(self) -> Plan:
-        """A channel per gateway, along a shortest path from the source."""
+        """A channel per gateway, along a shortest path from the source; of several sources, each has its leg there."""
         paths = self._topology.graph.paths(self._source)
         channels: list[PlannedChannel] = []
         for bit in self._wanted_bits():
-            nodes = paths.to(self._nodes[bit])
-            tree = Tree.of(self._source, {child: parent for parent, child in pairwise(nodes)})
+            nodes = paths.to(self._nodes[bit]) if len(self._sources) == 1 else [self._nodes[bit]]
+            tree = Tree.of(nodes[0], {child: parent for parent, child in pairwise(nodes)})
             held = self._request.subscriptions.gateway_sets
             profiles = [number for number, gateways in enumerate(held) if gateways >> bit & 1]
             channels.append(self._planned(len(channels), self._expression(profiles), profiles, 1 << bit, tree))
         return self._plan("unicast", self._rated(channels), {})
 
     def spt(self) -> Plan:
-        """One tree of shortest paths from the source, on which every broker filters by content."""
+        """One tree of shortest paths from each source, on which every broker filters by content."""
         bits = self._wanted_bits()
-        found = shortest_path_tree(self._topology.graph, self._source, [self._nodes[bit] for bit in bits])
         everyone = range(len(self._subscriptions.distinct))
         gateways = sum(1 << bit for bit in bits)
-        channel = self._planned(0, None, everyone, gateways, found.tree)
-        return self._plan("spt", self._rated([channel]), {})
+        channels: list[PlannedChannel] = []
+        for name, source in zip(self._origins.sources, self._sources, strict=True):
+            found = shortest_path_tree(self._topology.graph, source, [self._nodes[bit] for bit in bits])
+            channel = self._planned(len(channels), None, everyone, gateways, found.tree)
+            only = name if len(self._sources) > 1 else None
+            channels.append(msgspec.structs.replace(channel, source=only))
+        return self._plan("spt", self._rated(channels), {})
 
     def papers(self, scheme: str) -> Plan:
         """Hierarchies, merged; a low-cost tree per channel (2005), or a central one (SemCast-O)."""
@@ -154,6 +169,7 @@ class _Builder:
         self, number: int, expression: str | None, profiles: Sequence[int], gateways: Gateways, tree: Tree
     ) -> PlannedChannel:
         names = self._topology.ids
+        links = Tree.of(tree.root, tree.parent).links.tolist()  # one order, however the tree was found
         return PlannedChannel(
             id=f"c{number}",
             stream=None,
@@ -161,7 +177,7 @@ class _Builder:
             profiles=tuple(profile for number in profiles for profile in self._subscriptions.members[number]),
             gateways=tuple(self._subscriptions.gateways[bit] for bit in places_of(gateways)),
             rendezvous=names([tree.root])[0],
-            tree=tuple((names([parent])[0], names([child])[0]) for parent, child in tree.links.tolist()),
+            tree=tuple((names([parent])[0], names([child])[0]) for parent, child in links),
             rate=0.0,
         )
 
@@ -180,15 +196,18 @@ class _Builder:
             assignment={profile: tuple(names) for profile, names in assignment.items()},
             estimate=estimate,
             same_as=dict(self._subscriptions.same_as),
+            sources=self._origins.sources,
         )
 
     def _rated(self, channels: Sequence[PlannedChannel], scheme: str = "") -> list[PlannedChannel]:
         """With the share of the sample that each carries, by weight."""
         plan = self._plan(scheme, channels, {})
-        carried = Router(plan, self._subscriptions.distinct).carried(self._request.selectivity.matches)
         weights, total = self._request.selectivity.weights, self._request.selectivity.total or 1.0
-        rates = [weights[unpacked(row, len(weights))].sum() / total for row in carried]
-        return [_with_rate(channel, float(rate)) for channel, rate in zip(channels, rates, strict=True)]
+        rates = np.zeros(len(channels))
+        for source, rows, matches in self._origins.sent(self._request.selectivity.matches):
+            carried = Router(plan, self._subscriptions.distinct, source).carried(matches)
+            rates += [weights[rows][unpacked(row, len(rows))].sum() / total for row in carried]
+        return [_with_rate(channel, rate) for channel, rate in zip(channels, rates.tolist(), strict=True)]
 
     def _wanted_bits(self) -> list[int]:
         held = 0
@@ -201,6 +220,17 @@ class _Builder:
 
     def _text(self, channel: Channel) -> str:
         return text(channel.expression, self._subscriptions.distinct.__getitem__)
+
+
+def sampled(request: Request) -> tuple[dict[int, Demand], dict[int, NDArray[np.float64]]]:
+    """Per source, by its node, what was sampled there and what each message of it counts."""
+    samples: dict[int, Demand] = {}
+    weights: dict[int, NDArray[np.float64]] = {}
+    for source, rows, matches in request.entered.sent(request.selectivity.matches):
+        node = request.topology.node(source)
+        samples[node] = demand_of(matches, request.subscriptions, request.topology)
+        weights[node] = request.selectivity.weights[rows]
+    return samples, weights
 
 
 def _with_rate(channel: PlannedChannel, rate: float) -> PlannedChannel:

@@ -6,19 +6,25 @@ counts again on the same messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semcast.matching.matches import Matches
+from semcast.model.bits import count
 from semcast.planning.demands import demand_of
+from semcast.planning.headers import Headers, one_level
 from semcast.planning.masks import interested, mask_bytes
+from semcast.planning.origins import Origins, Sent
 from semcast.planning.plan import Plan
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees import Demand, Routed, Topology, Tree, evaluate
-from semcast.trees.oracle import Oracle
+from semcast.trees.evaluate import Delivery, Transmissions
+from semcast.trees.oracle import Oracle, OracleCosts
 from semcast.trees.steiner import THOROUGH, Effort, shortest_path_tree
 
 
@@ -54,7 +60,14 @@ class Cost:
     """Transmissions per message over the busiest link."""
     channels_per_message: float
     mask_bytes: float | None
-    """Header bytes that a message carries to name its gateways, mean; None where nobody needs them."""
+    """Header bytes that a message starts with to name its gateways, mean of those that anyone wants.
+
+    None, as the next two, where messages carry no masks.
+    """
+    mask_bytes_per_transmission: float | None
+    """The same over a link, where only the gateways behind it are named; mean over all transmissions."""
+    mask_bytes_per_message: float | None
+    """All header bytes that were sent over links, per message."""
     missed: int
     """Deliveries that the plan does not make: 0, or it withholds messages."""
     extra: int
@@ -69,7 +82,7 @@ def cost_of(
     topology: Topology,
     subscriptions: Subscriptions,
     matches: Matches,
-    source: str,
+    source: str | Origins,
     *,
     oracle_messages: int = 200,
     effort: Effort = THOROUGH,
@@ -78,51 +91,120 @@ def cost_of(
 ) -> Cost:
     """Count a plan on messages given by their matches over the distinct profiles.
 
-    The oracle is asked about ``oracle_messages`` of them, drawn at random (always the same without ``rng``).
+    They enter at one source, or where ``Origins`` say. The oracle is asked about ``oracle_messages`` of them, drawn at
+    random (always the same without ``rng``), of each source in proportion.
     """
-    node = topology.node(source)
-    demand = demand_of(matches, subscriptions, topology)
-    router = Router(plan, subscriptions.distinct, source, topology)
-    trees = [plan.tree(channel, topology) for channel in plan.channels]
-    routed = Routed(trees, router.carried(matches), plan.filtered)
-    counted = evaluate.transmissions(topology.graph, routed, demand, node)
-    delivered = evaluate.delivery(topology.graph, routed, demand, node)
-    known = Oracle(topology.graph, node, effort).costs(demand, oracle_messages, rng or np.random.default_rng(0), done)
-    asked = len(known.messages)
-    spt = evaluate.pruned(topology.graph, _spt(topology, demand, node), demand)
-    scale = spt.mean / (float(spt.on_trees[known.messages].mean()) or 1.0) if asked else 1.0
-    each = max(1, demand.messages)
+    origins = Origins.spread([source], matches.rows) if isinstance(source, str) else source
+    rng = rng or np.random.default_rng(0)
+    ends = np.cumsum([0, *np.bincount(origins.place, minlength=len(origins.sources))])
+    asked = np.diff((2 * ends * min(oracle_messages, matches.rows) + matches.rows) // max(1, 2 * matches.rows)).tolist()
+    counted: list[_Counted] = []
+    for sent, most in zip(origins.sent(matches), asked, strict=True):
+        before = sum(len(part.oracle.messages) for part in counted)
+        on_way = _OnWay(plan, topology, subscriptions, sent)
+        counted.append(on_way.counted(most, effort, rng, lambda count, before=before: done(before + count)))  # type: ignore[misc]
+    return _together(plan, topology, counted)
+
+
+class _Counted(NamedTuple):
+    """What the messages of one source cost."""
+
+    transmissions: Transmissions
+    delivery: Delivery
+    deliveries: int
+    unicast: int
+    unicast_clients: float
+    spt: Transmissions
+    oracle: OracleCosts
+    carried: int
+    starts: NDArray[np.int64]
+    """Header bytes of each message that anyone wants, as it starts."""
+    headers: Headers
+    extra: int
+
+
+class _OnWay:
+    """The messages of one source, under a plan."""
+
+    def __init__(self, plan: Plan, topology: Topology, subscriptions: Subscriptions, sent: Sent) -> None:
+        self._plan = plan
+        self._topology = topology
+        self._graph = topology.graph
+        self._node = topology.node(sent.source)
+        self._demand = demand_of(sent.matches, subscriptions, topology)
+        router = Router(plan, subscriptions.distinct, sent.source, topology)
+        trees = [plan.tree(channel, topology) for channel in plan.channels]
+        self._routed = Routed(trees, router.carried(sent.matches), plan.filtered)
+
+    def counted(self, oracle: int, effort: Effort, rng: np.random.Generator, done: Callable[[int], None]) -> _Counted:
+        graph, demand, node, routed = self._graph, self._demand, self._node, self._routed
+        delivered = evaluate.delivery(graph, routed, demand, node)
+        wanting = interested(demand)
+        masked = self._plan.scheme == "masked"
+        return _Counted(
+            evaluate.transmissions(graph, routed, demand, node),
+            delivered,
+            count(demand.wanted) - delivered.missed,
+            int(evaluate.unicast(graph, demand, node).on_trees.sum()),
+            evaluate.unicast_clients(graph, demand, node) * demand.messages,
+            evaluate.pruned(graph, _spt(self._topology, demand, node), demand),
+            Oracle(graph, node, effort).costs(demand, oracle, rng, done),
+            count(routed.carried),
+            mask_bytes(len(demand.gateways), wanting[wanting > 0]),
+            one_level(graph, routed, demand, node) if masked else Headers(0, 0),
+            _extra(self._plan, self._topology, routed, demand),
+        )
+
+
+def _together(plan: Plan, topology: Topology, parts: Sequence[_Counted]) -> Cost:
+    """The means over the messages of all sources."""
+    per_link = np.sum([part.transmissions.per_link for part in parts], axis=0)
+    on_trees, on_legs, spt = (
+        np.concatenate(each)
+        for each in zip(
+            *((part.transmissions.on_trees, part.transmissions.on_legs, part.spt.on_trees) for part in parts),
+            strict=True,
+        )
+    )
+    found, bound, looked_at = (
+        np.concatenate(each)
+        for each in zip(
+            *((p.oracle.found, p.oracle.bound, p.spt.on_trees[p.oracle.messages]) for p in parts), strict=True
+        )
+    )
+    messages, deliveries = len(on_trees), sum(part.deliveries for part in parts)
+    each, made = max(1, messages), max(1, deliveries)
+    scale = (spt.mean() / (looked_at.mean() or 1.0)) if len(found) else 1.0
+    starts = np.concatenate([part.starts for part in parts])
+    headers = Headers(*np.sum([part.headers for part in parts], axis=0).tolist())
+    masked = plan.scheme == "masked"
     return Cost(
-        messages=demand.messages,
-        plan=counted.mean,
-        plan_with_leg=counted.mean_with_leg,
-        unicast=evaluate.unicast(topology.graph, demand, node).mean,
-        unicast_clients=evaluate.unicast_clients(topology.graph, demand, node),
-        spt=spt.mean,
-        oracle=scale * float(known.found.mean()) if asked else None,
-        oracle_bound=scale * float(known.bound.mean()) if asked else None,
-        oracle_messages=asked,
-        weighted=evaluate.weighted(topology.graph, counted.per_link, demand.messages),
-        stretch=delivered.stretch,
-        hops=delivered.hops,
-        depth=delivered.depth,
-        max_stress=float(counted.per_link.max(initial=0)) / each,
-        channels_per_message=float(np.bitwise_count(routed.carried).sum()) / each,
-        mask_bytes=_mask_bytes(demand) if plan.scheme == "masked" else None,
-        missed=delivered.missed,
-        extra=_extra(plan, topology, routed, demand),
+        messages=messages,
+        plan=float(on_trees.sum()) / each,
+        plan_with_leg=float(on_trees.sum()) / each + float(on_legs.sum()) / each,
+        unicast=sum(part.unicast for part in parts) / each,
+        unicast_clients=sum(part.unicast_clients for part in parts) / each,
+        spt=float(spt.sum()) / each,
+        oracle=float(scale * found.mean()) if len(found) else None,
+        oracle_bound=float(scale * bound.mean()) if len(found) else None,
+        oracle_messages=len(found),
+        weighted=evaluate.weighted(topology.graph, per_link, messages),
+        stretch=sum(part.delivery.stretch * part.deliveries for part in parts) / made,
+        hops=sum(part.delivery.hops * part.deliveries for part in parts) / made,
+        depth=sum(part.delivery.depth * part.deliveries for part in parts) / made,
+        max_stress=float(per_link.max(initial=0)) / each,
+        channels_per_message=sum(part.carried for part in parts) / each,
+        mask_bytes=(float(starts.mean()) if len(starts) else 0.0) if masked else None,
+        mask_bytes_per_transmission=headers.mean if masked else None,
+        mask_bytes_per_message=headers.bytes / each if masked else None,
+        missed=sum(part.delivery.missed for part in parts),
+        extra=sum(part.extra for part in parts),
     )
 
 
 def _spt(topology: Topology, demand: Demand, source: int) -> Tree:
     found = shortest_path_tree(topology.graph, source, demand.gateways.tolist())
     return found.tree
-
-
-def _mask_bytes(demand: Demand) -> float:
-    wanting = interested(demand)
-    wanted = wanting[wanting > 0]
-    return float(mask_bytes(len(demand.gateways), wanted).mean()) if len(wanted) else 0.0
 
 
 def _extra(plan: Plan, topology: Topology, routed: Routed, demand: Demand) -> int:

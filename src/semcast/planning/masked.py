@@ -67,14 +67,15 @@ def plan(
     rng: np.random.Generator,
     budget: int | None = None,
     least_gain: float = LEAST_GAIN,
+    weights: Mapping[int, NDArray[np.float64]] | None = None,
 ) -> MaskedChannels:
-    """Find at most ``channels`` trees for what was sampled at each source.
+    """Find at most ``channels`` trees for what was sampled at each source; ``weights`` say what each message counts.
 
     Every tree spans all gateways and all sources, so a message has no leg. ``budget`` counts cuts; the default
     takes a second for one channel and some 20 s for 64, with 600 brokers and 10,000 messages. ValueError where
     the overlay is not connected.
     """
-    seen, apart = Signatures.of(samples).divided(VALIDATED, rng)
+    seen, apart = Signatures.of(samples, weights).divided(VALIDATED, rng)
     search = Search(graph, seen, channels, rng)
     search.run(default_budget(graph, channels) if budget is None else budget)
     search.polish()
@@ -91,13 +92,14 @@ def replan(
     rng: np.random.Generator,
     budget: int | None = None,
     least_gain: float = 0.002,
+    weights: Mapping[int, NDArray[np.float64]] | None = None,
 ) -> MaskedChannels:
     """Change a plan as little as new statistics justify.
 
     Trees first grow to what they do not span yet. Then a tree is replaced or added only if that alone lowers the mean
     cost of the messages set apart by ``least_gain`` of it, the best change first; the other trees stay as they are.
     """
-    seen, apart = Signatures.of(samples).divided(VALIDATED, rng)
+    seen, apart = Signatures.of(samples, weights).divided(VALIDATED, rng)
     before = [_grown(graph, tree, seen) for tree in old.trees[:channels]]
     search = Search(graph, seen, channels, rng, before)
     search.run(default_budget(graph, channels) if budget is None else budget)

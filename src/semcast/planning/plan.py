@@ -24,7 +24,7 @@ class PlanError(SemcastError):
     """A plan that cannot be used; its text says where it is wrong."""
 
 
-class PlannedChannel(msgspec.Struct, frozen=True):
+class PlannedChannel(msgspec.Struct, frozen=True, omit_defaults=True):
     """One channel: what it carries, to whom, and over which links."""
 
     id: str
@@ -38,6 +38,8 @@ class PlannedChannel(msgspec.Struct, frozen=True):
     """(parent, child), parents first."""
     rate: float
     """The share of the stream's messages that it is expected to carry."""
+    source: str | None = None
+    """Where it carries the messages of one source only: which."""
 
 
 class Plan(msgspec.Struct, frozen=True, dict=True):
@@ -59,6 +61,8 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     """What the search expected, and how far off that was."""
     same_as: dict[str, str] = {}
     """A profile that says the same as an earlier one → that one, which stands for it in expressions."""
+    sources: tuple[str, ...] = ()
+    """Where messages enter the overlay, as far as was known."""
 
     @staticmethod
     def from_json(text: str | bytes) -> Plan:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from semcast.channels.expressions import Expression, any_of, renumbered
+from semcast.channels.expressions import FALSE, Expression, any_of, renumbered
 from semcast.channels.spans import gateways_of
 from semcast.matching.matches import Matches
 from semcast.model.bits import Bits, bit_numbers
@@ -57,8 +57,9 @@ class Router:
         self._numbers = self._numbered()
         self._program: Program | None = None
         self._masked: _Masked | None = None
+        self._source = source or next(iter(plan.sources), None)
         if plan.scheme == "masked":
-            self._masked = _Masked(plan, self._profile_masks(), source, topology)
+            self._masked = _Masked(plan, self._profile_masks(), self._source, topology)
         else:
             self._program = Program(self._expressions(), len(self.profiles))
 
@@ -98,8 +99,14 @@ class Router:
     def _expressions(self) -> list[Expression]:
         """The channels' expressions over the matcher's numbers."""
         everyone = any_of(self._numbers.values())
+        given = {channel.source for channel in self.plan.channels}
+        if given and not given & {None, self._source}:
+            raise PlanError(f"the plan has no channel for messages of the source {self._source!r}")
         found = []
         for channel in self.plan.channels:
+            if channel.source not in (None, self._source):
+                found.append(FALSE)
+                continue
             expression = self.plan.expression(channel)
             found.append(everyone if expression is None else renumbered(expression, self._numbers))
         return found

@@ -1,6 +1,10 @@
 """What was sampled of the messages, as far as trees care: where each came from and which gateways wanted it.
 
 Equal messages are one signature with a weight. Messages that nobody wanted are left out: they travel nowhere.
+
+Weights are whole numbers of units. Messages that all count the same, or whole numbers, count exactly so. Decayed
+weights are held in millionths of the mean, and trees are searched with them in steps of a quarter of it: a link is
+counted by powers of two, so finer steps cost time.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from semcast.trees.graph import IntArray
 from semcast.trees.masked_tree import Bools, Ends
 
 Uses = NDArray[np.uint16]
+Floats = NDArray[np.float64]
+_UNITS, _GRAINS = 20, 2  # in powers of two: units, and steps of the search, that the mean weight has at least
 
 
 class _Group(NamedTuple):
@@ -42,47 +48,56 @@ class Signatures:
     source: IntArray
     """Per signature the node it enters at."""
     weight: Counts
+    """In units."""
+    count: Counts
+    """How many sampled messages each stands for, whatever they weigh."""
+    grain: int = 1
+    """The units that a tree's search can tell apart."""
 
     @staticmethod
-    def of(samples: Mapping[int, Demand]) -> Signatures:
-        """From each source's sample; all list the same gateways."""
+    def of(samples: Mapping[int, Demand], weights: Mapping[int, Floats] | None = None) -> Signatures:
+        """From each source's sample; all list the same gateways. ``weights`` say what each message counts, by source.
+
+        A message of weight 2 is the same as two, and one of weight 0 is none.
+        """
         if not samples:
             raise ValueError("a plan needs a source")
         first = next(iter(samples.values()))
         if any(not np.array_equal(sample.gateways, first.gateways) for sample in samples.values()):
             raise ValueError("all samples must list the same gateways")
-        found = [_distinct(sample) for _, sample in sorted(samples.items())]
-        source = [
-            np.full(len(weights), node, np.int32) for node, (_, weights) in zip(sorted(samples), found, strict=True)
-        ]
-        return Signatures(
-            first.gateways,
-            tuple(sorted(samples)),
-            np.concatenate([wanted for wanted, _ in found]),
-            np.concatenate(source),
-            np.concatenate([weights for _, weights in found]),
-        )
+        nodes = sorted(samples)
+        found = [_distinct(samples[node], None if weights is None else weights[node]) for node in nodes]
+        wanted, counts, sums = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        source = np.repeat(np.array(nodes, np.int32), [len(part.counts) for part in found])
+        weight, grain = (counts, 1) if weights is None else _units(sums)
+        return Signatures(first.gateways, tuple(nodes), wanted, source, weight, counts, grain)._weighing(weight, counts)
 
     def __len__(self) -> int:
         return len(self.weight)
 
     @cached_property
     def messages(self) -> int:
+        """What all messages count together, in units: their number, where each counts 1."""
         return int(self.weight.sum())
 
     def divided(self, share: float, rng: np.random.Generator) -> tuple[Signatures, Signatures]:
-        """Two parts by message, the second with about ``share`` of them; neither is empty if there are two messages."""
-        apart = rng.binomial(self.weight, share)
-        if len(self) and apart.sum() in (0, self.messages):
-            apart = np.zeros_like(self.weight)
-            apart[int(rng.integers(len(self)))] = 1 if self.messages > 1 else 0
-        return self._weighing(self.weight - apart), self._weighing(apart)
+        """Two parts by message, the second with about ``share`` of them; neither is empty if there are two messages.
+
+        Of a signature that is on both sides, each has as much of the weight as of the messages.
+        """
+        apart = rng.binomial(self.count, share)
+        total = int(self.count.sum())
+        if len(self) and apart.sum() in (0, total):
+            apart = np.zeros_like(self.count)
+            apart[int(rng.integers(len(self)))] = 1 if total > 1 else 0
+        weight = np.rint(self.weight * (apart / self.count)).astype(np.int64)
+        return self._weighing(self.weight - weight, self.count - apart), self._weighing(weight, apart)
 
     def ends(self, num_nodes: int, numbers: NDArray[np.int64] | None = None, times: Counts | int = 1) -> Ends:
         """Some of the signatures, or all, as what a tree is improved for; ``times`` multiplies their weights."""
         if numbers is None:
             numbers = np.arange(len(self))
-        weights = self.weight[numbers] * times
+        weights = _coarse(self.weight[numbers] * times, self.grain)
         return Ends.of(num_nodes, self.gateways, self.wanted[numbers], self.source[numbers], weights, self.sources)
 
     def counts(self, graph: Graph, trees: Sequence[Tree]) -> Uses:
@@ -117,16 +132,50 @@ class Signatures:
             found.append(_Group(source, numbers, bits(len(self.gateways), len(numbers), gateway, message)))
         return found
 
-    def _weighing(self, weight: Counts) -> Signatures:
+    def _weighing(self, weight: Counts, count: Counts) -> Signatures:
         held = np.flatnonzero(weight)
-        return Signatures(self.gateways, self.sources, self.wanted[held], self.source[held], weight[held])
+        return Signatures(
+            self.gateways, self.sources, self.wanted[held], self.source[held], weight[held], count[held], self.grain
+        )
 
 
-def _distinct(sample: Demand) -> tuple[Bools, Counts]:
-    """The distinct sets of a sample but the empty one, in lexicographic order, each with its number of messages."""
+class _Distinct(NamedTuple):
+    """The sets of a sample in lexicographic order, how many messages have each, and what these count together."""
+
+    wanted: Bools
+    counts: Counts
+    sums: Floats
+
+
+def _distinct(sample: Demand, weights: Floats | None) -> _Distinct:
+    """The distinct sets of a sample but the empty one."""
+    if weights is None:
+        weights = np.ones(sample.messages)
+    if len(weights) != sample.messages or (weights < 0).any():
+        raise ValueError("every message needs a weight of 0 or more")
     dense = unpacked(sample.wanted, sample.messages)
-    packed = np.packbits(dense.T, axis=1)
-    sets, counts = np.unique(packed, axis=0, return_counts=True)
+    packed = np.packbits(dense.T[weights > 0], axis=1)
+    sets, place, counts = np.unique(packed, axis=0, return_inverse=True, return_counts=True)
+    sums = np.bincount(place.ravel(), weights[weights > 0], len(sets)).astype(np.float64)
     wanted = np.unpackbits(sets, axis=1)[:, : len(sample.gateways)].astype(bool)
     held = wanted.any(axis=1)
-    return wanted[held], counts[held].astype(np.int64)
+    return _Distinct(wanted[held], counts[held].astype(np.int64), sums[held])
+
+
+def _units(sums: Floats) -> tuple[Counts, int]:
+    """Weights as whole numbers, and the grain of these."""
+    if not len(sums):
+        return np.zeros(0, np.int64), 1
+    if (sums == np.rint(sums)).all():
+        whole = sums.astype(np.int64)
+        return whole // np.gcd.reduce(whole), 1
+    scale = 2.0 ** (_UNITS - np.floor(np.log2(sums.mean())))
+    return np.rint(sums * scale).astype(np.int64), 1 << (_UNITS - _GRAINS)
+
+
+def _coarse(weights: Counts, grain: int) -> Counts:
+    """The same in grains, so that sums over consecutive ones are right to half a grain; finer for light ones."""
+    if grain == 1 or not len(weights):
+        return weights
+    grain = max(1, min(grain, int(weights.sum()) // (len(weights) << _GRAINS)))
+    return np.diff((np.cumsum(weights) + grain // 2) // grain, prepend=0)
