@@ -9,13 +9,15 @@ import typer
 
 from semcast.cli import render
 from semcast.cli.options import Json, LanguageName, Master, Namespaces, SchemaText
-from semcast.cli.plan import show_cost
+from semcast.cli.render_plan import show_cost
 from semcast.cli.workload import (
     MessagesFile,
     Profiles,
     ProfilesFile,
-    SourceBroker,
+    SourceBrokers,
+    SourceColumnName,
     TopologyFile,
+    check_sources,
     counted,
     matched,
     read_parsed,
@@ -30,9 +32,10 @@ def cost(
     profiles: ProfilesFile,
     messages: MessagesFile,
     topology: TopologyFile,
-    source: SourceBroker,
+    source: SourceBrokers,
     oracle: Annotated[int, typer.Option(help="Messages to find a tree of their own for, as a yardstick.")] = 100,
     seed: Annotated[int, typer.Option(help="Which messages the oracle looks at.")] = 0,
+    source_column: SourceColumnName = None,
     language: LanguageName = None,
     schema: SchemaText = None,
     namespace: Namespaces = None,
@@ -47,7 +50,7 @@ def cost(
     from semcast.planning import Subscriptions
 
     overlay = read_topology(topology)
-    overlay.node(source)
+    check_sources(source, overlay)
     made = read_plan(plan)
     for channel in made.channels:
         made.tree(channel, overlay)  # complains before Spark starts
@@ -61,8 +64,8 @@ def cost(
         render.say(f"{len(unserved):,} profiles of {profiles} are not in the plan and are left out")
     meaning = {profile: made.same_as.get(profile, profile) for profile in made.subscriptions}
     subscriptions = Subscriptions.of(made.gateways, made.subscriptions, meaning)
-    _, matches = matched(Profiles(file, subscriptions), messages, schema, master)
-    found = counted(made, overlay, subscriptions, matches, source, oracle, seed)
+    sample = matched(Profiles(file, subscriptions), messages, schema, master, source, source_column)
+    found = counted(made, overlay, subscriptions, sample.matches, sample.origins, oracle, seed)
     if json:
         render.data(found.as_dict())
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,14 +12,18 @@ import typer
 
 from semcast.cli import render
 from semcast.cli.options import Json, LanguageName, Master, Namespaces, SchemaText
+from semcast.cli.render_plan import draw_plan, show_plan, told
 from semcast.cli.workload import (
     MessagesFile,
     ProfilesFile,
-    SourceBroker,
+    SourceBrokers,
+    SourceColumnName,
     TopologyFile,
+    check_sources,
     counted,
     matched,
     read_parsed,
+    read_plan,
     read_topology,
     with_gateways,
 )
@@ -29,12 +33,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from semcast.channels import Overlap, Selectivity
-    from semcast.planning import Plan, PlannedChannel
+    from semcast.cli.workload import Profiles
+    from semcast.planning import Plan
+    from semcast.planning.build import Request
     from semcast.planning.cost import Cost
-    from semcast.trees import Topology
+    from semcast.planning.reorganise import Reorganised
 
-_SHOWN = 12
-_DRAWN = 6  # more trees than that cannot be told apart
 _SCHEMES = (
     "masked (few trees, each message over its cheapest, to exactly its gateways), unicast (a copy per gateway), "
     "spt (filtered at every hop), semcast (2005), semcast-merge, semcast-noisemerge, semcast-threshold (2004), "
@@ -46,11 +50,28 @@ def plan(
     profiles: ProfilesFile,
     messages: MessagesFile,
     topology: TopologyFile,
-    source: SourceBroker,
-    scheme: Annotated[str, typer.Option(help=_SCHEMES)] = "masked",
+    source: SourceBrokers,
+    scheme: Annotated[str | None, typer.Option(help=_SCHEMES + " Default: masked, or as in --from.")] = None,
     channels: Annotated[int, typer.Option(min=1, help="At most so many channels (masked).")] = 64,
     seed: Annotated[int, typer.Option(help="For rendezvous points and the order in which gateways join.")] = 1,
     out: Annotated[Path | None, typer.Option(help="Where the plan goes; default: stdout.", show_default=False)] = None,
+    previous: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="The plan in force: change as few of its channels as the gain justifies, and say which. "
+            "The new plan is its next epoch; one that stays as it is keeps its epoch.",
+            show_default=False,
+        ),
+    ] = None,
+    least_gain: Annotated[
+        float | None,
+        typer.Option(
+            help="With --from: the share of the cost that a change must save; by default 0.002 for each tree (masked), "
+            "0.05 for the whole plan (others).",
+            show_default=False,
+        ),
+    ] = None,
     draw: Annotated[
         Path | None, typer.Option(help="Draw the most costly channels' trees, as .svg or .png.", show_default=False)
     ] = None,
@@ -65,6 +86,7 @@ def plan(
     draw_gateways: Annotated[
         bool, typer.Option("--draw-gateways", help="Draw a gateway for every profile that names none.")
     ] = False,
+    source_column: SourceColumnName = None,
     language: LanguageName = None,
     schema: SchemaText = None,
     namespace: Namespaces = None,
@@ -77,14 +99,18 @@ def plan(
     carried them cheapest, as far as the scheme can see. The plan is written with what it costs on that sample; `semcast
     cost` counts it on other messages. No plan withholds a message from a profile that matches it, whatever the sample.
     """
-    _check(scheme, join, out, draw, json)
+    old = None if previous is None else read_plan(previous)
+    scheme = _scheme(scheme, old, previous)
+    _check(scheme, join, out, draw, json, least_gain if old is None else None)
     overlay = read_topology(topology)
-    overlay.node(source)
+    check_sources(source, overlay)
+    for channel in old.channels if old else ():
+        old.tree(channel, overlay)  # type: ignore[union-attr] # complains before Spark starts
     file = read_parsed(profiles, language, schema, namespace)
-    wanted = with_gateways(file, overlay, seed if draw_gateways else None)
+    wanted = with_gateways(file, overlay, seed if draw_gateways else None, old.gateways if old else ())
     clock = Clock()
     with clock("spark"):
-        spark, matches = matched(wanted, messages, schema, master)
+        spark, matches, origins = matched(wanted, messages, schema, master, source, source_column)
 
     from semcast.channels import Selectivity, Settings
     from semcast.planning.build import Request, make_plan
@@ -95,7 +121,7 @@ def plan(
         matrix = _overlap(spark, selectivity) if scheme.startswith("semcast") else None
     request = Request(
         overlay,
-        source,
+        source[0],
         wanted.subscriptions,
         selectivity,
         seed,
@@ -104,22 +130,53 @@ def plan(
         matrix,
         lambda wide, narrow: file.language.covers(distinct[wide], distinct[narrow]),
         channels,
+        origins=origins,
     )
+    done: Reorganised | None = None
     with clock("planning"), render.step(f"planning {scheme}") as shown:
-        made = make_plan(scheme, request, shown.note)
-    cost = counted(made, overlay, wanted.subscriptions, matches, source, oracle)
+        if old is None:
+            made = make_plan(scheme, request, shown.note)
+        else:
+            done = _reorganised(old, request, wanted, least_gain, shown.note)
+            made = done.plan
+    cost = counted(made, overlay, wanted.subscriptions, matches, origins, oracle)
     made = _written(made, cost, out)
     if draw is not None:
-        _draw(made, overlay, draw)
-    _show(made, cost)
+        draw_plan(made, overlay, draw)
+    show_plan(made, cost)
     if json:
-        render.data(_summary(made, out) | {"seconds": clock.seconds, "peak_memory_mb": render.peak_memory_mb()})
+        told_of = {} if done is None else {"delta": done.change._asdict(), "kept": done.kept}
+        seconds = {"seconds": clock.seconds, "peak_memory_mb": render.peak_memory_mb()}
+        render.data(_summary(made, out) | told_of | seconds)
+    if old is not None and done is not None:
+        if done.kept:
+            render.say(f"kept: {done.kept}")
+        render.say(f"epoch {old.epoch} → {made.epoch}; {told(done.change)}")
     files = ", ".join(str(path) for path in (out, draw) if path is not None)
     render.say(
         f"{scheme}: {len(made.channels):,} channels for {len(file.records):,} profiles ({len(distinct):,} distinct), "
         f"{cost.plan_with_leg:.2f} transmissions per message; Spark {clock.seconds['spark']:.1f} s, planning "
         f"{clock.seconds['planning']:.1f} s" + (f"; written to {files}" if files else "")
     )
+
+
+def _scheme(scheme: str | None, old: Plan | None, path: Path | None) -> str:
+    if old is not None and scheme not in (None, old.scheme):
+        raise SemcastError(f"{path} is a plan of {old.scheme!r}: a plan of {scheme!r} has to be made without --from")
+    return scheme or (old.scheme if old else "masked")
+
+
+def _reorganised(
+    old: Plan, request: Request, wanted: Profiles, least_gain: float | None, say: Callable[[str], None]
+) -> Reorganised:
+    from semcast.planning.reorganise import reorganised
+
+    by_id = {record.id: record.profile for record in wanted.file.records}
+
+    def covers(wide: str, narrow: str) -> bool:
+        return wide in by_id and narrow in by_id and wanted.file.language.covers(by_id[wide], by_id[narrow])
+
+    return reorganised(old, request, covers, least_gain, say)
 
 
 class Clock:
@@ -135,7 +192,7 @@ class Clock:
         self.seconds[what] = round(self.seconds.get(what, 0.0) + time.perf_counter() - begin, 3)
 
 
-def _check(scheme: str, join: str, out: Path | None, draw: Path | None, json: bool) -> None:
+def _check(scheme: str, join: str, out: Path | None, draw: Path | None, json: bool, unused_gain: float | None) -> None:
     """Complain before anything runs that takes long."""
     from semcast.planning.build import SCHEMES
 
@@ -143,6 +200,8 @@ def _check(scheme: str, join: str, out: Path | None, draw: Path | None, json: bo
         raise SemcastError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
     if join not in ("destination", "broker"):
         raise SemcastError(f"--join {join}: gateways join the closest 'destination' or the closest 'broker'")
+    if unused_gain is not None:
+        raise SemcastError("--least-gain: there is nothing to gain without a plan in force; name it with --from")
     if json and out is None:
         raise SemcastError("--json prints a summary on stdout, so the plan needs a file: give --out")
     for path in (out, draw):
@@ -178,70 +237,8 @@ def _summary(made: Plan, out: Path | None) -> dict[str, Any]:
     return {
         "out": str(out),
         "scheme": made.scheme,
+        "epoch": made.epoch,
         "channels": len(made.channels),
         "cost": made.cost,
         "estimate": made.estimate,
     }
-
-
-def _busiest(made: Plan) -> list[PlannedChannel]:
-    return sorted(made.channels, key=lambda channel: (-channel.rate * len(channel.tree), channel.id))
-
-
-def _draw(made: Plan, overlay: Topology, path: Path) -> None:
-    from semcast.experiments.drawing import draw
-
-    shown = _busiest(made)[:_DRAWN]
-    trees = {channel.id: made.tree(channel, overlay).links.tolist() for channel in shown}
-    of = f"{len(shown)} of {len(made.channels):,} channels" if len(made.channels) > len(shown) else "all channels"
-    with render.step(f"drawing {path}"):
-        draw(overlay, trees, out=path, title=f"{made.scheme}: {of}, the most costly first")
-
-
-def _show(made: Plan, cost: Cost) -> None:
-    busiest = _busiest(made)
-    rows = [
-        [
-            channel.id,
-            f"{channel.rate:.2%}",
-            str(len(channel.tree)),
-            str(len(channel.gateways)),
-            f"{len(channel.profiles):,}",
-            _short(channel.expression),
-        ]
-        for channel in busiest[:_SHOWN]
-    ]
-    if len(busiest) > _SHOWN:
-        rows.append([f"… {len(busiest) - _SHOWN:,} more", "", "", "", "", ""])
-    render.table(
-        "Channels, the most costly first", ["channel", "rate", "links", "gateways", "profiles", "carries"], rows
-    )
-    show_cost(cost)
-
-
-def show_cost(cost: Cost) -> None:
-    """What a message costs, by this plan and by others."""
-    rows = [
-        ["this plan", _number(cost.plan_with_leg), _above(cost.plan_with_leg, cost.oracle)],
-        ["  without the legs to rendezvous points", _number(cost.plan), _above(cost.plan, cost.oracle)],
-        ["shortest-path tree, filtered at every hop", _number(cost.spt), _above(cost.spt, cost.oracle)],
-        ["a copy per gateway", _number(cost.unicast), _above(cost.unicast, cost.oracle)],
-        ["a copy per client", _number(cost.unicast_clients), _above(cost.unicast_clients, cost.oracle)],
-        [f"oracle: a tree per message ({cost.oracle_messages:,} sampled)", _number(cost.oracle), ""],
-        ["  no tree can do with less", _number(cost.oracle_bound), _above(cost.oracle_bound, cost.oracle)],
-    ]
-    render.table("Link transmissions per message", ["", "mean", "above the oracle"], rows)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}"
-
-
-def _above(value: float | None, oracle: float | None) -> str:
-    return f"{value / oracle - 1:+.1%}" if value is not None and oracle else ""
-
-
-def _short(expression: str | None) -> str:
-    if expression is None:
-        return "any message, by its gateways"
-    return expression if len(expression) <= 18 else expression[:17] + "…"

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from semcast.matching.matches import Matches
+    from semcast.pipeline.collect import Collected
     from semcast.pipeline.records import ProfileFile, ProfileRecord
     from semcast.planning import Plan, Subscriptions
     from semcast.planning.cost import Cost
+    from semcast.planning.origins import Origins
     from semcast.trees import Topology
 
 T = TypeVar("T")
@@ -33,8 +35,23 @@ MessagesFile = Annotated[
 TopologyFile = Annotated[
     Path, typer.Option("--topology", help="The overlay, as semcast topology writes it.", show_default=False)
 ]
-SourceBroker = Annotated[
-    str, typer.Option("--source", help="The broker at which the messages enter the overlay.", show_default=False)
+SourceBrokers = Annotated[
+    list[str],
+    typer.Option(
+        "--source",
+        help="The broker at which the messages enter the overlay; may be repeated. Of several, row r enters at source "
+        "r modulo their number, unless --source-column tells.",
+        show_default=False,
+    ),
+]
+SourceColumnName = Annotated[
+    str | None,
+    typer.Option(
+        "--source-column",
+        help="The messages' column (a key, in JSON Lines) that names the --source of each; messages that name none "
+        "are spread by row.",
+        show_default=False,
+    ),
 ]
 
 
@@ -85,8 +102,20 @@ def read_parsed(path: Path, language: str | None, schema: str | None, namespace:
     return found
 
 
-def with_gateways(file: ProfileFile, topology: Topology, draw: int | None) -> Profiles:
-    """Group equal profiles and check their gateways; ``draw`` is the seed to draw missing ones with."""
+def check_sources(sources: Sequence[str], topology: Topology) -> None:
+    """Complain of sources that are not there or are named twice, before anything runs that takes long."""
+    from semcast.planning.origins import Origins
+
+    for source in sources:
+        topology.node(source)
+    Origins.spread(sources, 0)
+
+
+def with_gateways(file: ProfileFile, topology: Topology, draw: int | None, known: Sequence[str] = ()) -> Profiles:
+    """Group equal profiles and check their gateways; ``draw`` is the seed to draw missing ones with.
+
+    Gateways that are ``known`` come first, in their order, so that they keep their bits.
+    """
     from semcast.planning import Subscriptions
 
     wanted = {record.id: record.gateways for record in file.records}
@@ -103,9 +132,9 @@ def with_gateways(file: ProfileFile, topology: Topology, draw: int | None) -> Pr
             if name not in topology.numbers:
                 raise SemcastError(f"profile {profile!r} is at gateway {name!r}, which the topology does not have")
     used = {topology.numbers[name] for names in wanted.values() for name in names}
-    gateways = topology.ids(sorted(used | set(topology.gateways)))
+    gateways = dict.fromkeys([*known, *topology.ids(sorted(used | set(topology.gateways)))])
     meaning = {record.id: file.language.canonical(record.profile) for record in file.records}
-    return Profiles(file, Subscriptions.of(gateways, wanted, meaning))
+    return Profiles(file, Subscriptions.of(list(gateways), wanted, meaning))
 
 
 def _drawn(lacking: Sequence[ProfileRecord], topology: Topology, seed: int) -> dict[str, tuple[str, ...]]:
@@ -117,27 +146,58 @@ def _drawn(lacking: Sequence[ProfileRecord], topology: Topology, seed: int) -> d
     return {record.id: (name,) for record, name in zip(lacking, topology.ids(drawn), strict=True)}
 
 
-def matched(profiles: Profiles, messages: Path, schema: str | None, master: str | None) -> tuple[SparkSession, Matches]:
+class Sample(NamedTuple):
+    """Messages, matched against the distinct profiles, and where they enter the overlay."""
+
+    spark: SparkSession
+    matches: Matches
+    origins: Origins
+
+
+def matched(
+    profiles: Profiles,
+    messages: Path,
+    schema: str | None,
+    master: str | None,
+    sources: Sequence[str],
+    source_column: str | None,
+) -> Sample:
     """Match the messages against the distinct profiles on Spark."""
     from semcast.cli.match import complain
     from semcast.pipeline.files import data_files
 
     data_files(messages)  # complains before Spark starts
     with render.step("starting Spark"):
-        from semcast.pipeline.messages import Source, collect_matches
+        from semcast.pipeline.collect import SourceColumn, collect_matches
+        from semcast.pipeline.messages import Source
         from semcast.pipeline.progress import watched
         from semcast.pipeline.session import session
 
         spark = session(master=master)
     source = Source(spark, messages)
     distinct = profiles.distinct()
+    column = SourceColumn(source_column, tuple(sources)) if source_column is not None else None
     text = f"matching {messages} against {len(distinct):,} distinct profiles"
     with render.step(text) as shown, watched(spark, shown.report):
-        found, tally = collect_matches(source, profiles.file.language, distinct, read_schema(schema))
-    complain(tally)
-    if not found.rows:
+        found = collect_matches(source, profiles.file.language, distinct, read_schema(schema), column)
+    complain(found.tally)
+    if not found.matches.rows:
         raise SemcastError(f"{messages}: holds no messages")
-    return spark, found
+    return Sample(spark, found.matches, _origins(sources, found))
+
+
+def _origins(sources: Sequence[str], found: Collected) -> Origins:
+    import numpy as np
+
+    from semcast.planning.origins import Origins
+
+    spread = Origins.spread(sources, found.matches.rows)
+    if found.places is None:
+        return spread
+    silent = int(np.count_nonzero(found.places < 0))
+    if silent:
+        render.say(f"{silent:,} of {found.matches.rows:,} messages name no source and are spread by row")
+    return Origins.of(sources, np.where(found.places < 0, spread.place, found.places))
 
 
 def counted(
@@ -145,7 +205,7 @@ def counted(
     topology: Topology,
     subscriptions: Subscriptions,
     matches: Matches,
-    source: str,
+    origins: Origins,
     oracle: int,
     seed: int = 0,
 ) -> Cost:
@@ -160,7 +220,7 @@ def counted(
             topology,
             subscriptions,
             matches,
-            source,
+            origins,
             oracle_messages=oracle,
             rng=np.random.default_rng(seed),
             done=lambda count: shown.report(count, min(oracle, matches.rows)),

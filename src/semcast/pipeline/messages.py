@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from py4j.protocol import Py4JJavaError
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
@@ -152,17 +151,7 @@ def match_messages(
     try:
         return _match_messages(source, chosen, records, schema, out)
     except (PySparkException, Py4JJavaError) as error:
-        raise SemcastError(f"{source.path}: {_reason(error)}") from error
-
-
-def collect_matches(
-    source: Source, chosen: Language[Any], profiles: Sequence[Any], schema: Schema | None
-) -> tuple[Matches, Tally]:
-    """Match all messages on Spark and bring the matches here, a row per message in order; bad rows match nothing."""
-    try:
-        return _collect_matches(source, chosen, profiles, schema)
-    except (PySparkException, Py4JJavaError) as error:
-        raise SemcastError(f"{source.path}: {_reason(error)}") from error
+        raise SemcastError(f"{source.path}: {reason(error)}") from error
 
 
 def _match_messages(
@@ -170,12 +159,12 @@ def _match_messages(
 ) -> Tally:
     splits = source.splits()
     ids = [msgspec.json.encode(record.id).decode() for record in records]
-    load = _prepared(source, chosen, [record.profile for record in records], schema, splits)
+    load = prepared(source, chosen, [record.profile for record in records], schema, splits)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher, job = load()
         tally = Tally()
-        for first, matches in job.run(matcher, batches, tally):
+        for first, matches, _ in job.run(matcher, batches, tally):
             told = _lines(matches, first, ids)
             if told:
                 yield _text("\n".join(told))
@@ -189,51 +178,35 @@ def _match_messages(
         shutil.rmtree(parts, ignore_errors=True)
 
 
-def _collect_matches(
-    source: Source, chosen: Language[Any], profiles: Sequence[Any], schema: Schema | None
-) -> tuple[Matches, Tally]:
-    load = _prepared(source, chosen, profiles, schema, source.splits())
+def prepared(
+    source: Source,
+    chosen: Language[Any],
+    profiles: Sequence[Any],
+    schema: Schema | None,
+    splits: Sequence[Split],
+    column: str | None = None,
+) -> Callable[[], tuple[Any, Job]]:
+    """What gives a task the matcher and the job; what cannot work is complained of now rather than in a task.
 
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        matcher, job = load()
-        tally = Tally()
-        for first, matches in job.run(matcher, batches, tally):
-            yield _rows(first, matches.counts(), matches.indices, None)
-        yield _rows(-1, np.empty(0), np.empty(0), msgspec.json.encode(tally).decode())
-
-    columns = "first long, counts array<int>, profiles array<int>, tally string"
-    rows = source.frame().mapInArrow(run, columns).toArrow()
-    total = Tally()
-    for text in rows.column("tally").drop_null().to_pylist():
-        total.add(msgspec.json.decode(text, type=Tally))
-    rows = rows.filter(rows.column("tally").is_null()).sort_by("first")
-    counts, indices = (_flat(rows.column(name)) for name in ("counts", "profiles"))
-    return Matches(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))), indices), total
-
-
-def _rows(first: int, counts: Any, indices: Any, tally: str | None) -> pa.RecordBatch:
-    lists = [pa.array([part.astype(np.int32)], pa.list_(pa.int32())) for part in (counts, indices)]
-    columns = [pa.array([first], pa.int64()), *lists, pa.array([tally], pa.string())]
-    return pa.RecordBatch.from_arrays(columns, names=["first", "counts", "profiles", "tally"])
-
-
-def _flat(column: Any) -> NDArray[np.int32]:
-    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    return np.concatenate([np.empty(0, np.int32), *parts]).astype(np.int32, copy=False)
-
-
-def _prepared(
-    source: Source, chosen: Language[Any], profiles: Sequence[Any], schema: Schema | None, splits: Sequence[Split]
-) -> Callable[[], tuple[Any, _Job]]:
-    """What gives a task the matcher and the job; what cannot work is complained of now rather than in a task."""
+    ``column`` is to be read too, as text, whatever profiles make of it.
+    """
     wanted = wanted_of(chosen, profiles, schema)
     Decoder(wanted)
     first_rows = {split.partition: split.first for split in splits}
-    job = _Job(source.format, wanted, first_rows, source.pieces, [str(file.absolute()) for file in source.files])
+    paths = [str(file.absolute()) for file in source.files]
+    job = Job(source.format, wanted, first_rows, source.pieces, paths, column)
     return shared(source.spark, (chosen.matcher(profiles), job))
 
 
-class _Job:
+class Matched(NamedTuple):
+    """The matches of consecutive messages, from row ``first`` on, and what stands in the column that was asked for."""
+
+    first: int
+    matches: Matches
+    texts: pa.Array | None
+
+
+class Job:
     """What a task does; it is pickled, so it holds no Spark object."""
 
     def __init__(
@@ -243,19 +216,21 @@ class _Job:
         first_rows: dict[int, int],
         pieces: list[Piece],
         paths: list[str],
+        column: str | None = None,
     ) -> None:
         self.format = format_
         self.wanted = wanted
         self.first_rows = first_rows
         self.pieces = pieces
         self.paths = paths
+        self.column = column
 
-    def run(self, matcher: Any, batches: Iterable[pa.RecordBatch], tally: Tally) -> Iterator[tuple[int, Matches]]:
-        """The matches of consecutive messages, with the row of the first; ``tally`` is complete after the last."""
+    def run(self, matcher: Any, batches: Iterable[pa.RecordBatch], tally: Tally) -> Iterator[Matched]:
+        """The matches of consecutive messages, batch by batch; ``tally`` is complete after the last."""
         context = TaskContext.get()
         row = self.first_rows.get(context.partitionId() if context else 0, 0)
         decoder = Decoder(self.wanted)
-        for messages, bad in self._decoded(decoder, batches):
+        for messages, bad, texts in self._decoded(decoder, batches):
             found = read(matcher, messages)
             matches = found.matches
             if bad:  # a bad row is all NULL, which some profiles may ask for
@@ -263,26 +238,37 @@ class _Job:
             tally.pairs += len(matches)
             tally.matched += int(np.count_nonzero(matches.counts()))
             tally.saw(row, messages.num_rows, bad, found)
-            yield row, matches
+            yield Matched(row, matches, texts)
             row += messages.num_rows
         tally.unfit, tally.too_long = dict(decoder.unfit), decoder.too_long
 
     def _decoded(
         self, decoder: Decoder, batches: Iterable[pa.RecordBatch]
-    ) -> Iterator[tuple[pa.RecordBatch, list[int]]]:
-        """The messages, row by row as they came, and which of a batch are none."""
+    ) -> Iterator[tuple[pa.RecordBatch, list[int], pa.Array | None]]:
+        """The messages, row by row as they came, which of a batch are none, and the column that was asked for."""
         for batch in batches:
             match self.format:
                 case "json":
                     for at in batch.column(0).to_pylist():
-                        yield from map(decoder.json_lines, lines(self.pieces[at]))
+                        for some in lines(self.pieces[at]):
+                            yield *decoder.json_lines(some), self._text_of(some)
                 case "parquet":
-                    yield batch, []
+                    yield batch, [], self._cells(batch)
                 case "xml":
-                    yield from documents(self.paths, batch.column(0).to_pylist())
+                    for messages, bad in documents(self.paths, batch.column(0).to_pylist()):
+                        yield messages, bad, None
                 case _:
                     bad = np.flatnonzero(batch.column(_BAD_ROW).is_valid()).tolist()
-                    yield decoder.text_columns(batch), bad
+                    yield decoder.text_columns(batch), bad, self._cells(batch)
+
+    def _text_of(self, lines: Sequence[bytes | None]) -> pa.Array | None:
+        if self.column is None:
+            return None
+        found, _ = Decoder({self.column: frozenset({Kind.STRING})}).json_lines(lines)
+        return found.column(0).cast(pa.string())
+
+    def _cells(self, batch: pa.RecordBatch) -> pa.Array | None:
+        return None if self.column is None else batch.column(self.column).cast(pa.string())
 
 
 def _lines(matches: Matches, first: int, ids: Sequence[str]) -> list[str]:
@@ -325,7 +311,7 @@ _DAMAGE = re.compile(
 )
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """What Spark says went wrong, without its class names and stack."""
     text = str(error)
     if _DAMAGE.search(text):

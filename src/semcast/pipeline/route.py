@@ -18,12 +18,19 @@ from semcast.planning.router import ChannelBatch, Router
 
 
 def route(
-    df: DataFrame, plan: Plan, profiles: Mapping[str, Any], *, language: str | None = None, column: str = "channels"
+    df: DataFrame,
+    plan: Plan,
+    profiles: Mapping[str, Any],
+    *,
+    language: str | None = None,
+    column: str = "channels",
+    source: str | None = None,
 ) -> DataFrame:
     """Add to each row of ``df`` the ids of the channels that carry it, as an array in ``column``.
 
     ``profiles`` are the plan's, by id: parsed, or texts (relational unless ``language`` says otherwise). One of each
-    class of equal profiles is matched, once per message. Works on streaming DataFrames too.
+    class of equal profiles is matched, once per message. The messages enter the overlay at ``source``, by default
+    the first of the plan. Works on streaming DataFrames too.
     """
     if column in df.columns:
         raise SemcastError(f"the DataFrame already has a column {column!r}; name another with column=")
@@ -32,7 +39,7 @@ def route(
         raise SemcastError(f"the plan serves profile {missing[0]!r}, which is not among the profiles given")
     distinct = [profile for profile in plan.subscriptions if profile not in plan.same_as]
     chosen, given = parsed([profiles[profile] for profile in distinct], language)
-    load = shared(df.sparkSession, (chosen.matcher(given), Router(plan, distinct)))
+    load = shared(df.sparkSession, (chosen.matcher(given), Router(plan, distinct, source)))
     names = pa.array([channel.id for channel in plan.channels], pa.string())
 
     def add_channels(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,7 @@ from semcast.model import SemcastError
 from semcast.model.bits import unpacked
 from semcast.planning import masked
 from semcast.planning.demands import demand_of
+from semcast.planning.masked import MaskedChannels
 from semcast.planning.origins import Origins
 from semcast.planning.plan import Plan, PlannedChannel
 from semcast.planning.router import Router
@@ -74,6 +75,11 @@ def make_plan(scheme: str, request: Request, say: Callable[[str], None] = lambda
     return builder.papers(scheme)
 
 
+def masked_plan(request: Request, found: MaskedChannels, ids: Sequence[str]) -> Plan:
+    """A plan of masked channels that are known already."""
+    return _Builder(request, lambda _: None).of_trees(found, ids)
+
+
 class _Builder:
     def __init__(self, request: Request, say: Callable[[str], None]) -> None:
         self._request = request
@@ -92,10 +98,15 @@ class _Builder:
         self._say(f"at most {request.channels} trees")
         samples, weights = sampled(request)
         found = masked.plan(self._topology.graph, samples, request.channels, self._rng, weights=weights)
+        return self.of_trees(found, [f"c{number}" for number in range(len(found.trees))])
+
+    def of_trees(self, found: MaskedChannels, ids: Sequence[str]) -> Plan:
+        """A masked plan of trees that were found, called ``ids``."""
         everyone = range(len(self._subscriptions.distinct))
         gateways = (1 << len(self._nodes)) - 1
         trees = [tree.rooted_at(self._source) for tree in found.trees]
         channels = [self._planned(number, None, everyone, gateways, tree) for number, tree in enumerate(trees)]
+        channels = [msgspec.structs.replace(channel, id=name) for channel, name in zip(channels, ids, strict=True)]
         expected = {"plan": found.cost, "validated": found.validated, "one_tree": found.single}
         expected |= {"cuts": float(found.cuts), "stopped": float(found.stopped == "budget")}
         return self._plan("masked", self._rated(channels, "masked"), expected)

@@ -21,7 +21,7 @@ class Delta(NamedTuple):
     changed: tuple[str, ...]
     """Channels that stay, with another tree, other gateways or another expression."""
     migrating: tuple[str, ...]
-    """Profiles that are served by other channels than before."""
+    """Profiles that are served by other channels than before; none under ``masked``, where messages choose."""
 
     def __bool__(self) -> bool:
         return any(self)
@@ -39,18 +39,19 @@ def delta(old: Plan, new: Plan) -> Delta:
             profile
             for profile, channels in new.assignment.items()
             if profile in old.assignment and set(channels) != set(old.assignment[profile])
-        ),
+        )
+        if new.scheme != "masked"
+        else (),
     )
 
 
 def aligned(old: Plan, new: Plan) -> Plan:
     """The new plan with old ids for channels that carry the same (2004 §3.2: compare roots), so that they stay."""
-    taken = {channel.expression: channel.id for channel in old.channels if channel.expression is not None}
+    taken = {(channel.expression, channel.source): channel.id for channel in old.channels}
     used = {channel.id for channel in old.channels}
     names: dict[str, str] = {}
     for channel in new.channels:
-        kept = taken.pop(channel.expression, None) if channel.expression is not None else None
-        names[channel.id] = kept or fresh(used)
+        names[channel.id] = taken.pop((channel.expression, channel.source), "") or fresh(used)
         used.add(names[channel.id])
     channels = tuple(msgspec.structs.replace(channel, id=names[channel.id]) for channel in new.channels)
     assignment = {profile: tuple(names[name] for name in held) for profile, held in new.assignment.items()}

@@ -1,0 +1,124 @@
+"""Matched messages as statistics: found on Spark, split by split, and brought here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from semcast.matching import Language
+from semcast.matching.matches import Matches
+from semcast.model import Schema, SemcastError
+from semcast.pipeline.messages import Source, prepared, reason
+from semcast.pipeline.tally import Tally
+
+_NONE, _STRAY = -1, -2
+
+
+class SourceColumn(NamedTuple):
+    """The column of messages that names the broker at which each enters the overlay, and the brokers it may name."""
+
+    name: str
+    sources: tuple[str, ...]
+
+
+class Collected(NamedTuple):
+    """The matches of all messages, a row per message in order; bad rows match nothing."""
+
+    matches: Matches
+    tally: Tally
+    places: NDArray[np.int64] | None
+    """Per message the place of its source in ``SourceColumn.sources``; -1 where it names none."""
+
+
+def collect_matches(
+    source: Source,
+    chosen: Language[Any],
+    profiles: Sequence[Any],
+    schema: Schema | None,
+    column: SourceColumn | None = None,
+) -> Collected:
+    """Match all messages on Spark and bring the matches here."""
+    if column is not None:
+        _check(source, column)
+    try:
+        return _collected(source, chosen, profiles, schema, column)
+    except (PySparkException, Py4JJavaError) as error:
+        raise SemcastError(f"{source.path}: {reason(error)}") from error
+
+
+def _check(source: Source, column: SourceColumn) -> None:
+    if source.format == "xml":
+        raise SemcastError(f"{source.path}: XML documents have no columns, so none can name their source")
+    for near in source.missing([column.name]).values():
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise SemcastError(f"{source.path} has no column {column.name!r} to name the source of messages{hint}")
+
+
+def _collected(
+    source: Source,
+    chosen: Language[Any],
+    profiles: Sequence[Any],
+    schema: Schema | None,
+    column: SourceColumn | None,
+) -> Collected:
+    load = prepared(source, chosen, profiles, schema, source.splits(), column.name if column else None)
+    allowed = column.sources if column else ()
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        matcher, job = load()
+        tally = Tally()
+        for first, matches, texts in job.run(matcher, batches, tally):
+            yield _row(first, matches, texts, allowed)
+        yield _row(-1, Matches.none(0), None, (), msgspec.json.encode(tally).decode())
+
+    columns = "first long, counts array<int>, profiles array<int>, places array<int>, stray string, tally string"
+    rows = source.frame().mapInArrow(run, columns).toArrow()
+    total = Tally()
+    for text in rows.column("tally").drop_null().to_pylist():
+        total.add(msgspec.json.decode(text, type=Tally))
+    rows = rows.filter(rows.column("tally").is_null()).sort_by("first")
+    counts, indices, places = (_flat(rows.column(name)) for name in ("counts", "profiles", "places"))
+    if column is not None:
+        _complain(source, column, places, rows.column("stray").drop_null().to_pylist())
+    matches = Matches(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))), indices)
+    return Collected(matches, total, places.astype(np.int64) if column else None)
+
+
+def _complain(source: Source, column: SourceColumn, places: NDArray[np.int32], stray: list[str]) -> None:
+    if len(places) and (places == _NONE).all():
+        raise SemcastError(f"{source.path}: no message names its source in {column.name!r}")
+    if stray:
+        row = int(np.flatnonzero(places == _STRAY)[0])
+        known = ", ".join(map(repr, column.sources))
+        raise SemcastError(
+            f"{source.path}: message {row} comes from {stray[0]!r} ({column.name}), which is no source; given: {known}"
+        )
+
+
+def _row(
+    first: int, matches: Matches, texts: pa.Array | None, allowed: Sequence[str], tally: str | None = None
+) -> pa.RecordBatch:
+    places, stray = np.empty(0, np.int32), None
+    if texts is not None:
+        found = pc.index_in(texts, value_set=pa.array(allowed, pa.string()))
+        unknown = pc.and_(pc.is_null(found), pc.is_valid(texts))
+        places = np.where(unknown, _STRAY, found.fill_null(_NONE).to_numpy(zero_copy_only=False))
+        stray = next(iter(texts.filter(unknown).slice(0, 1).to_pylist()), None)
+    lists = [pa.array([np.asarray(part, np.int32)], pa.list_(pa.int32())) for part in (
+        matches.counts(), matches.indices, places,
+    )]  # fmt: skip
+    columns = [pa.array([first], pa.int64()), *lists, pa.array([stray], pa.string()), pa.array([tally], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, names=["first", "counts", "profiles", "places", "stray", "tally"])
+
+
+def _flat(column: Any) -> NDArray[np.int32]:
+    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate([np.empty(0, np.int32), *parts]).astype(np.int32, copy=False)
