@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from semcast.cli import render
 from semcast.cli.options import Json, LanguageName, Master, Namespaces, SchemaText
-from semcast.cli.render_plan import show_cost
+from semcast.cli.render_plan import show_cost, show_levels
 from semcast.cli.workload import (
     MessagesFile,
     Profiles,
     ProfilesFile,
+    Sample,
     SourceBrokers,
     SourceColumnName,
     TopologyFile,
@@ -26,6 +27,11 @@ from semcast.cli.workload import (
 )
 from semcast.model import SemcastError
 
+if TYPE_CHECKING:
+    from semcast.planning import Plan, Subscriptions
+    from semcast.planning.cost import TwoLevels
+    from semcast.trees import Topology
+
 
 def cost(
     plan: Annotated[Path, typer.Option(help="The plan, as semcast plan writes it.", show_default=False)],
@@ -35,6 +41,13 @@ def cost(
     source: SourceBrokers,
     oracle: Annotated[int, typer.Option(help="Messages to find a tree of their own for, as a yardstick.")] = 100,
     seed: Annotated[int, typer.Option(help="Which messages the oracle looks at.")] = 0,
+    two_levels: Annotated[
+        bool,
+        typer.Option(
+            "--two-levels",
+            help="Count a masked plan with masks of two levels too: region bits outside a region, gateway bits inside.",
+        ),
+    ] = False,
     source_column: SourceColumnName = None,
     language: LanguageName = None,
     schema: SchemaText = None,
@@ -52,6 +65,8 @@ def cost(
     overlay = read_topology(topology)
     check_sources(source, overlay)
     made = read_plan(plan)
+    if two_levels and made.scheme != "masked":
+        raise SemcastError(f"--two-levels: {plan} is a plan of {made.scheme!r}, which has no masks")
     for channel in made.channels:
         made.tree(channel, overlay)  # complains before Spark starts
     file = read_parsed(profiles, language, schema, namespace)
@@ -66,12 +81,22 @@ def cost(
     subscriptions = Subscriptions.of(made.gateways, made.subscriptions, meaning)
     sample = matched(Profiles(file, subscriptions), messages, schema, master, source, source_column)
     found = counted(made, overlay, subscriptions, sample.matches, sample.origins, oracle, seed)
+    levels = _two_levels(made, overlay, subscriptions, sample) if two_levels else None
     if json:
-        render.data(found.as_dict())
+        render.data(found.as_dict() | ({} if levels is None else {"two_levels": levels._asdict()}))
     else:
         show_cost(found)
+        if levels is not None:
+            show_levels(found, levels)
     missed = f"; {found.missed:,} DELIVERIES ARE MISSED" if found.missed else ""
     render.say(
         f"{made.scheme}: {found.plan_with_leg:.2f} transmissions per message over {found.messages:,} messages, "
         f"stretch {found.stretch:.2f}{missed}"
     )
+
+
+def _two_levels(made: Plan, overlay: Topology, subscriptions: Subscriptions, sample: Sample) -> TwoLevels:
+    from semcast.planning.cost import two_levels_of
+
+    with render.step("counting masks of two levels"):
+        return two_levels_of(made, overlay, subscriptions, sample.matches, sample.origins)

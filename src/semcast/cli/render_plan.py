@@ -10,7 +10,7 @@ from semcast.cli import render
 if TYPE_CHECKING:
     from semcast.planning import Plan, PlannedChannel
     from semcast.planning.changes import Delta
-    from semcast.planning.cost import Cost
+    from semcast.planning.cost import Cost, TwoLevels
     from semcast.trees import Topology
 
 _SHOWN = 12
@@ -72,6 +72,22 @@ def show_cost(cost: Cost) -> None:
         ["  no tree can do with less", _number(cost.oracle_bound), _above(cost.oracle_bound, cost.oracle)],
     ]
     render.table("Link transmissions per message", ["", "mean", "above the oracle"], rows)
+
+
+def show_levels(cost: Cost, levels: TwoLevels) -> None:
+    """Masks of one level beside masks of two."""
+    rows = [
+        ["transmissions per message", _number(cost.plan_with_leg), _number(levels.plan)],
+        [
+            "mask bytes per transmission",
+            _number(cost.mask_bytes_per_transmission),
+            _number(levels.mask_bytes_per_transmission),
+        ],
+        ["mask bytes per message", _number(cost.mask_bytes_per_message), _number(levels.mask_bytes_per_message)],
+        ["table bytes per link", _number(levels.table_bytes_one_level), _number(levels.table_bytes)],
+    ]
+    title = f"Masks; {levels.regions:,.0f} regions of at most {levels.largest_region:,} gateways"
+    render.table(title, ["", "one level", "two levels"], rows)
 
 
 def _number(value: float | None) -> str:

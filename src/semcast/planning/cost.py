@@ -19,7 +19,8 @@ from semcast.planning.demands import demand_of
 from semcast.planning.headers import Headers, one_level
 from semcast.planning.masks import interested, mask_bytes
 from semcast.planning.origins import Origins, Sent
-from semcast.planning.plan import Plan
+from semcast.planning.plan import Plan, PlanError
+from semcast.planning.regions import Regions, two_level
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees import Demand, Routed, Topology, Tree, evaluate
@@ -106,6 +107,45 @@ def cost_of(
     return _together(plan, topology, counted)
 
 
+class TwoLevels(NamedTuple):
+    """What masks of two levels would cost a masked plan, beside what masks of one do; means as in Cost."""
+
+    regions: float
+    """Of a tree, mean."""
+    largest_region: int
+    """Gateways of the largest."""
+    plan: float
+    mask_bytes_per_transmission: float
+    mask_bytes_per_message: float
+    table_bytes: float
+    """What a broker keeps for a link of a tree, mean."""
+    table_bytes_one_level: float
+
+
+def two_levels_of(
+    plan: Plan, topology: Topology, subscriptions: Subscriptions, matches: Matches, origins: Origins
+) -> TwoLevels:
+    """Count a masked plan with the gateways of each tree in regions that are parts of it (``planning.regions``)."""
+    if plan.scheme != "masked":
+        raise PlanError(f"a plan of {plan.scheme!r} has no masks")
+    nodes = [topology.node(gateway) for gateway in subscriptions.gateways]
+    trees = [plan.tree(channel, topology) for channel in plan.channels]
+    regions = [Regions.of(tree, nodes) for tree in trees]
+    parts = [_OnWay(plan, topology, subscriptions, sent).two_levels(regions) for sent in origins.sent(matches)]
+    headers = Headers(*np.sum(parts, axis=0).tolist())
+    each = max(1, matches.rows)
+    tables = [cut.table_bytes(tree) for cut, tree in zip(regions, trees, strict=True)]
+    return TwoLevels(
+        float(np.mean([len(cut) for cut in regions])),
+        max(len(held) for cut in regions for held in cut.members),
+        headers.transmissions / each,
+        headers.mean,
+        headers.bytes / each,
+        float(np.mean(tables)),
+        float((len(nodes) + 7) // 8),
+    )
+
+
 class _Counted(NamedTuple):
     """What the messages of one source cost."""
 
@@ -154,6 +194,9 @@ class _OnWay:
             one_level(graph, routed, demand, node) if masked else Headers(0, 0),
             _extra(self._plan, self._topology, routed, demand),
         )
+
+    def two_levels(self, regions: Sequence[Regions]) -> Headers:
+        return two_level(self._graph, self._routed, self._demand, self._node, regions)
 
 
 def _together(plan: Plan, topology: Topology, parts: Sequence[_Counted]) -> Cost:

@@ -34,6 +34,8 @@ class Headers(NamedTuple):
 class Slice(NamedTuple):
     """Some messages on one tree, rooted where they enter it."""
 
+    number: int
+    """Which tree."""
     tree: Tree
     leg: int
     """Links from the source to the root."""
@@ -44,21 +46,21 @@ class Slice(NamedTuple):
 def slices(graph: Graph, routed: Routed, demand: Demand, source: int) -> Iterator[Slice]:
     """What was routed over masked trees, tree by tree, so many messages at a time as memory bears."""
     paths = graph.paths(source)
-    for tree, carried in zip(routed.trees, routed.carried, strict=True):
+    for number, (tree, carried) in enumerate(zip(routed.trees, routed.carried, strict=True)):
         on_tree = source in tree.nodes
         hung = tree.rooted_at(source) if on_tree else tree
         leg = 0 if on_tree else len(paths.to(tree.root)) - 1
         rows = np.flatnonzero(unpacked(carried, demand.messages))
         step = max(64, _CELLS // (len(hung) + 1))
         for first in range(0, len(rows), step):
-            yield Slice(hung, leg, _wanted(demand.wanted, rows[first : first + step]))
+            yield Slice(number, hung, leg, _wanted(demand.wanted, rows[first : first + step]))
 
 
 def one_level(graph: Graph, routed: Routed, demand: Demand, source: int) -> Headers:
     """Masks with a bit for every gateway of the plan."""
     gateways = len(demand.gateways)
     links = sent = 0
-    for tree, leg, wanted in slices(graph, routed, demand, source):
+    for _, tree, leg, wanted in slices(graph, routed, demand, source):
         behind = below(tree, demand, wanted)
         used = behind[behind > 0].astype(np.int64)
         whole = wanted.sum(axis=0)
