@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from semcast.channels import SCHEMES, Selectivity, Settings, channelize, overlap
 from semcast.channels import expressions as ex
-from semcast.channels.overlap import Overlap, blocks, overlap_block
+from semcast.channels.overlap import Overlap, Sums, blocks, overlap_block, ranges_of
 from semcast.channels.spans import gateways_of, places_of
 from semcast.matching.matches import Matches
 
@@ -54,6 +54,26 @@ def test_blocks_put_together_are_the_whole_matrix(sample: Sampled, count: int) -
     assert [p for first, last in ranges for p in range(first, last)] == list(range(sample.profiles))
     parts = [overlap_block(sample.selectivity, *part) for part in ranges]
     assert Overlap.of(parts[::-1]).matrix().tolist() == overlap(sample.selectivity).matrix().tolist()
+
+
+@given(sample=samples(), least=st.sampled_from([0.0, 0.4, 1.0]), cut=st.integers(0, 10), most=st.integers(1, 5))
+def test_rows_that_are_added_up_part_by_part_are_those_of_all_messages(
+    sample: Sampled, least: float, cut: int, most: int
+) -> None:
+    whole = sample.selectivity
+    work = np.ones(whole.profiles, np.int64)
+    found = []
+    for first, last in ranges_of(work, 2, most):
+        assert last - first <= most
+        sums = Sums.of(first, last, whole.profiles)
+        for rows in (np.arange(whole.messages)[:cut], np.arange(whole.messages)[cut:]):
+            sums.add(whole.matches.taken(rows), whole.weights[rows])
+        found.append(sums.block(whole.counts, least))
+    one, other = Overlap.of(found), overlap(whole, least)
+    assert one.indptr.tolist() == other.indptr.tolist()
+    assert one.others.tolist() == other.others.tolist()
+    assert one.counts.tolist() == other.counts.tolist()
+    assert np.allclose(one.shares, other.shares)
 
 
 @given(samples(), st.floats(0, 1))

@@ -17,7 +17,7 @@ from semcast.channels.overlap import overlap as overlap_here
 from semcast.cli import _register, app
 from semcast.matching.matches import Matches
 from semcast.model import SemcastError
-from semcast.pipeline import route
+from semcast.pipeline import overlaps, route
 from semcast.pipeline.collect import collect_matches
 from semcast.pipeline.messages import Source
 from semcast.pipeline.overlaps import overlap
@@ -41,16 +41,33 @@ def topology() -> Topology:
     return generate("waxman", 40, np.random.default_rng(1), degree=4)
 
 
-def test_the_matrix_made_on_spark_is_the_one_made_here(spark: SparkSession) -> None:
+@pytest.mark.parametrize("most", [0, 1 << 20])
+def test_the_matrix_made_on_spark_is_the_one_made_here(
+    spark: SparkSession, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overlaps, "_PART_MATCHES", 300)
+    monkeypatch.setattr(overlaps, "_BLOCK_BYTES", 12 * 61 * 7)  # seven profiles a block at most
     rng = np.random.default_rng(2)
     matched = [set(rng.choice(60, rng.integers(0, 9), replace=False).tolist()) for _ in range(500)]
     selectivity = Selectivity(matches_of(matched), 61, rng.random(500))
     for least in (0.0, 0.3):
-        found, expected = overlap(spark, selectivity, least), overlap_here(selectivity, least)
+        found = overlap(spark, selectivity, least, most_broadcast=most)
+        expected = overlap_here(selectivity, least)
         assert found.indptr.tolist() == expected.indptr.tolist()
         assert found.others.tolist() == expected.others.tolist()
         assert found.counts.tolist() == expected.counts.tolist()
         assert np.allclose(found.shares, expected.shares)
+
+
+def test_a_sample_that_never_leaves_its_frame_gives_the_same_matrix(spark: SparkSession) -> None:
+    texts = [f"x >= {n} AND x < {n + 5}" for n in range(0, 30, 2)] + ["x > 99"]
+    matcher = RELATIONAL.matcher([RELATIONAL.parse(text) for text in texts])
+    xs = np.random.default_rng(3).integers(0, 40, 700).tolist()
+    frame = spark.createDataFrame([(x,) for x in xs], "x int").repartition(3)
+    found = overlaps.overlap_of_parts(overlaps.matched_parts(frame, texts).persist(), len(texts), 0.2)
+    expected = overlap_here(Selectivity.of(matcher.match(pa.table({"x": xs})), len(texts)), 0.2)
+    assert found.matrix().tolist() == expected.matrix().tolist()
+    assert found.counts.tolist() == expected.counts.tolist()
 
 
 def test_matches_come_back_in_the_order_of_the_messages(spark: SparkSession, tmp_path: Path) -> None:

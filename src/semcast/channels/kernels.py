@@ -60,6 +60,27 @@ def overlap_rows(  # type: ignore[no-untyped-def]
     return size
 
 
+@njit("void(int64[::1], int32[::1], float64[::1], int64, int32[:,::1], float64[:,::1])", cache=True, nogil=True)
+def add_overlaps(by_message, profiles, weights, first, counts, shares):  # type: ignore[no-untyped-def]
+    """Add messages to rows ``first:first + len(counts)`` of SᵀS and of SᵀWS, held densely."""
+    last = first + len(counts)
+    for message in range(len(by_message) - 1):
+        weight = weights[message]
+        begin = by_message[message]
+        end = by_message[message + 1]
+        for place in range(begin, end):
+            i = profiles[place]
+            if i >= last:
+                break  # ascending
+            if i < first:
+                continue
+            count = counts[i - first]
+            share = shares[i - first]
+            for at in range(begin, end):
+                count[profiles[at]] += 1
+                share[profiles[at]] += weight
+
+
 @njit("void(uint64[:,::1], int64[::1], uint64[::1], float64[::1], float64[::1])", cache=True, nogil=True)
 def common_weights(rows, chosen, row, weights, found):  # type: ignore[no-untyped-def]
     """``found[k]``: what the messages count that both ``row`` and ``rows[chosen[k]]`` have."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from semcast.channels import kernels
 from semcast.channels.selectivity import Floats, Ints, Selectivity
+from semcast.matching.matches import Matches
 
 
 class Block(NamedTuple):
@@ -26,6 +27,12 @@ class Block(NamedTuple):
     others: NDArray[np.int32]
     counts: Ints
     shares: Floats
+
+    @staticmethod
+    def nothing(first: int, last: int) -> Block:
+        """Rows of profiles that matched nothing."""
+        empty = np.zeros(last - first, np.int64)
+        return Block(first, empty, np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +52,7 @@ class Overlap:
     @staticmethod
     def of(blocks: Sequence[Block]) -> Overlap:
         """Put blocks together that cover all profiles."""
-        ordered = sorted(blocks)
+        ordered = sorted(blocks, key=lambda block: block.first)
         ends = [block.ends for block in ordered]
         starts = np.cumsum([0, *(len(block.others) for block in ordered)])[:-1]
         indptr = np.concatenate([[0], *(end + start for end, start in zip(ends, starts, strict=True))])
@@ -110,6 +117,42 @@ def overlap_block(selectivity: Selectivity, first: int, last: int, least: float 
         room = size
 
 
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Some rows of the matrix while messages come in: 12 bytes for each pair of profiles there can be."""
+
+    first: int
+    counts: NDArray[np.int32]
+    shares: Floats
+
+    @staticmethod
+    def of(first: int, last: int, profiles: int) -> Sums:
+        shape = (last - first, profiles)
+        return Sums(first, np.zeros(shape, np.int32), np.zeros(shape))
+
+    def add(self, matches: Matches, weights: Floats) -> None:
+        """Count more messages; those that match none of these profiles make no difference."""
+        kernels.add_overlaps(
+            matches.indptr.astype(np.int64, copy=False), matches.indices.astype(np.int32, copy=False), weights,
+            self.first, self.counts, self.shares,
+        )  # fmt: skip
+
+    def block(self, totals: Ints, least: float) -> Block:
+        """What ``overlap_block`` would say of all messages; ``totals`` says how many every profile matched."""
+        ends, others, counts, shares = np.zeros(len(self.counts), np.int64), [], [], []
+        for row, (held, share) in enumerate(zip(self.counts, self.shares, strict=True)):
+            own = self.first + row
+            kept = (share >= least * share[own]) | (held == held[own]) | (held == totals)
+            chosen = np.flatnonzero(kept & (held > 0))
+            ends[row] = len(chosen)
+            others.append(chosen.astype(np.int32))
+            counts.append(held[chosen].astype(np.int64))
+            shares.append(share[chosen])
+        return Block(
+            self.first, np.cumsum(ends), np.concatenate(others), np.concatenate(counts), np.concatenate(shares)
+        )
+
+
 def overlap(selectivity: Selectivity, least: float = 0.0) -> Overlap:
     """The whole matrix in this process."""
     return Overlap.of([overlap_block(selectivity, 0, selectivity.profiles, least)])
@@ -117,11 +160,17 @@ def overlap(selectivity: Selectivity, least: float = 0.0) -> Overlap:
 
 def blocks(selectivity: Selectivity, count: int) -> list[tuple[int, int]]:
     """Ranges of profiles, about ``count``, that take about the same work."""
-    if not selectivity.profiles:
-        return []
     by_profile, messages = selectivity.by_profile
     steps = np.concatenate(([0], np.cumsum(selectivity.matches.counts()[messages])))
-    work = steps[by_profile[1:]] + np.arange(1, selectivity.profiles + 1)
-    edges = np.searchsorted(work, np.linspace(0, work[-1], count + 1)[1:-1])
-    ends = np.unique(np.concatenate(([0], edges, [selectivity.profiles]))).tolist()
-    return list(pairwise(ends))
+    return ranges_of(np.diff(steps[by_profile]), count)
+
+
+def ranges_of(work: Ints, count: int, most: int | None = None) -> list[tuple[int, int]]:
+    """Ranges of profiles, about ``count`` and of at most ``most``, that take about the same of each profile's work."""
+    if not len(work):
+        return []
+    done = np.cumsum(work + 1)
+    edges = np.searchsorted(done, np.linspace(0, done[-1], count + 1)[1:-1])
+    ends = np.unique(np.concatenate(([0], edges, [len(work)]))).tolist()
+    step = most or len(work)
+    return [(low, min(low + step, last)) for first, last in pairwise(ends) for low in range(first, last, step)]

@@ -67,8 +67,7 @@ def cost(
     made = read_plan(plan)
     if two_levels and made.scheme != "masked":
         raise SemcastError(f"--two-levels: {plan} is a plan of {made.scheme!r}, which has no masks")
-    for channel in made.channels:
-        made.tree(channel, overlay)  # complains before Spark starts
+    made.check_links(overlay)  # complains before Spark starts
     file = read_parsed(profiles, language, schema, namespace)
     known = {record.id for record in file.records}
     for profile in made.subscriptions:

@@ -104,8 +104,8 @@ def plan(
     _check(scheme, join, out, draw, json, least_gain if old is None else None)
     overlay = read_topology(topology)
     check_sources(source, overlay)
-    for channel in old.channels if old else ():
-        old.tree(channel, overlay)  # type: ignore[union-attr] # complains before Spark starts
+    if old is not None:
+        old.check_links(overlay)  # complains before Spark starts
     file = read_parsed(profiles, language, schema, namespace)
     wanted = with_gateways(file, overlay, seed if draw_gateways else None, old.gateways if old else ())
     clock = Clock()
@@ -145,19 +145,21 @@ def plan(
         draw_plan(made, overlay, draw)
     show_plan(made, cost)
     if json:
-        told_of = {} if done is None else {"delta": done.change._asdict(), "kept": done.kept}
-        seconds = {"seconds": clock.seconds, "peak_memory_mb": render.peak_memory_mb()}
-        render.data(_summary(made, out) | told_of | seconds)
+        render.data(_summary(made, done, out, clock))
     if old is not None and done is not None:
-        if done.kept:
-            render.say(f"kept: {done.kept}")
-        render.say(f"epoch {old.epoch} → {made.epoch}; {told(done.change)}")
+        _tell(old, done)
     files = ", ".join(str(path) for path in (out, draw) if path is not None)
     render.say(
         f"{scheme}: {len(made.channels):,} channels for {len(file.records):,} profiles ({len(distinct):,} distinct), "
         f"{cost.plan_with_leg:.2f} transmissions per message; Spark {clock.seconds['spark']:.1f} s, planning "
         f"{clock.seconds['planning']:.1f} s" + (f"; written to {files}" if files else "")
     )
+
+
+def _tell(old: Plan, done: Reorganised) -> None:
+    if done.kept:
+        render.say(f"kept: {done.kept}")
+    render.say(f"epoch {old.epoch} → {done.plan.epoch}; {told(done.change)}")
 
 
 def _scheme(scheme: str | None, old: Plan | None, path: Path | None) -> str:
@@ -233,7 +235,8 @@ def _written(made: Plan, cost: Cost, out: Path | None) -> Plan:
     return made
 
 
-def _summary(made: Plan, out: Path | None) -> dict[str, Any]:
+def _summary(made: Plan, done: Reorganised | None, out: Path | None, clock: Clock) -> dict[str, Any]:
+    changed = {} if done is None else {"delta": done.change._asdict(), "kept": done.kept}
     return {
         "out": str(out),
         "scheme": made.scheme,
@@ -241,4 +244,7 @@ def _summary(made: Plan, out: Path | None) -> dict[str, Any]:
         "channels": len(made.channels),
         "cost": made.cost,
         "estimate": made.estimate,
+        **changed,
+        "seconds": clock.seconds,
+        "peak_memory_mb": render.peak_memory_mb(),
     }

@@ -106,6 +106,11 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
                 raise PlanError(f"channel {channel.id!r} uses a link between {ends}; the topology has none") from None
         return Tree.of(topology.node(channel.rendezvous), {child: parent for parent, child in links})
 
+    def check_links(self, topology: Topology) -> None:
+        """Raise PlanError unless a topology has all links of all trees."""
+        for channel in self.channels:
+            self.tree(channel, topology)
+
     def check(self) -> None:
         """Raise PlanError unless every profile is served by channels that reach its gateways."""
         _unique("gateway", self.gateways)
