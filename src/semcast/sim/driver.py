@@ -1,0 +1,195 @@
+"""Runs machines on the virtual clock: gives them events, does what they command, crashes them and brings them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from semcast.protocol.frames import AnyFrame
+from semcast.protocol.machine import Command, Event, Note, Received, Send, Sync, Synced, Tick
+from semcast.sim.clock import Agenda, Chance
+from semcast.sim.faults import AnyFault, Crash, LaneFault, Pause, Skew, Slow, StoreCut
+from semcast.sim.journal import Journal
+from semcast.sim.meters import Meters
+from semcast.sim.network import WATER, Geography, Network, Water
+from semcast.sim.parties import Party
+from semcast.sim.stores import StoreLine
+
+_TICK_JITTER = 0.1
+_TICK = Tick()
+
+
+class Driver:
+    """Owns the clock, the network and the parties.
+
+    ``noted`` hears what machines note, ``watched`` sees each frame of a kind that somebody watches, when it is sent.
+    """
+
+    def __init__(
+        self,
+        geography: Geography,
+        chances: Mapping[str, np.random.Generator],
+        *,
+        tick_s: float,
+        sync_ms: tuple[float, float] = (0.5, 3.0),
+        client_ms: float = 0.2,
+        water: Water = WATER,
+        journal: Journal | None = None,
+    ) -> None:
+        self.agenda = Agenda()
+        self.meters = Meters()
+        self.journal = journal
+        self.noted: Callable[[Party, Note], None] | None = None
+        self.watched: dict[type, Callable[[Party, str, AnyFrame], None]] = {}
+        self.lines: dict[str, StoreLine] = {}
+        """Coordinators' ways to their store."""
+        self._ticks, self._syncs = Chance(chances["ticks"]), Chance(chances["syncs"])
+        self._crashes = chances["crashes"]
+        self._tick_s, self._sync_s = tick_s, (sync_ms[0] / 1000, sync_ms[1] / 1000)
+        self.network = Network(
+            geography,
+            self.agenda,
+            Chance(chances["network"]),
+            self.meters,
+            self.feed,
+            client_ms=client_ms,
+            water=water,
+            dropped=self._dropped if journal else None,
+        )
+
+    @property
+    def parties(self) -> dict[str, Party]:
+        return self.network.parties
+
+    def add(self, party: Party) -> None:
+        """Let a party take part from now on; its first tick comes within one period."""
+        self.parties[party.name] = party
+        self._start(party)
+
+    def feed(self, party: Party, event: Event) -> None:
+        """Give a machine an event and do what it says."""
+        machine = party.machine
+        assert machine is not None
+        if self.journal is not None and type(event) is not Tick:
+            self._journal_event(party, event)
+        commands = machine.handle(event, party.clock.read(self.agenda.now))
+        if commands:
+            self.do(party, commands)
+
+    def do(self, party: Party, commands: list[Command]) -> None:
+        """What a machine commands, in order."""
+        for command in commands:
+            kind = type(command)
+            if kind is Send:
+                frame = command.frame  # type: ignore[union-attr]
+                if type(frame) in self.watched:
+                    self.watched[type(frame)](party, command.to, frame)  # type: ignore[union-attr]
+                self.network.send(party, command.to, frame)  # type: ignore[union-attr]
+            elif kind is Sync:
+                self._sync(party, command.through)  # type: ignore[union-attr]
+            else:
+                self._note(party, command)  # type: ignore[arg-type]
+
+    def plan(self, fault: AnyFault) -> None:
+        """Let a fault happen in its time."""
+        self.agenda.put(fault.from_s, self._begin, fault)
+        self.agenda.put(fault.to_s, self._end, fault)
+
+    def crash(self, party: Party) -> None:
+        """A party loses its machine, the frames on the way to it and what its log had not synced."""
+        party.stop()
+        lost = party.log.crash(self._crashes) if party.log else 0
+        self.network.broken(party)
+        self._write(party.name, "crash", lost=lost)
+
+    def restart(self, party: Party) -> None:
+        self._write(party.name, "restart", incarnation=party.incarnation + 1)
+        self._start(party)
+
+    def _start(self, party: Party) -> None:
+        party.start()
+        wait = self._ticks() * party.clock.wait(self._tick_s)
+        self.agenda.put(self.agenda.now + wait, self._tick, (party, party.incarnation))
+
+    def _tick(self, what: tuple[Party, int]) -> None:
+        party, incarnation = what
+        if not party.alive or party.incarnation != incarnation:
+            return
+        now = self.agenda.now
+        if party.paused_until > now:
+            self.agenda.put(party.paused_until, self._tick, what)
+            return
+        self.feed(party, _TICK)
+        wait = party.clock.wait(self._tick_s) * (1 - _TICK_JITTER + 2 * _TICK_JITTER * self._ticks())
+        self.agenda.put(now + wait, self._tick, what)
+
+    def _sync(self, party: Party, through: int) -> None:
+        party.synced_at = max(party.synced_at, self.agenda.now + self._syncs.between(*self._sync_s))
+        self.agenda.put(party.synced_at, self._synced, (party, party.incarnation, through))
+
+    def _synced(self, what: tuple[Party, int, int]) -> None:
+        party, incarnation, through = what
+        if not party.alive or party.incarnation != incarnation or party.log is None:
+            return
+        if party.paused_until > self.agenda.now:
+            self.agenda.put(party.paused_until, self._synced, what)
+            return
+        party.log.sync(through)
+        self.feed(party, Synced(through))
+
+    def _note(self, party: Party, note: Note) -> None:
+        self._write(party.name, note.what, **note.details)
+        if self.noted is not None:
+            self.noted(party, note)
+
+    def _begin(self, fault: AnyFault) -> None:
+        self._write("", "fault", fault=fault, begins=True)
+        if isinstance(fault, LaneFault):
+            self.network.begin(fault)
+            return
+        party = self.parties.get(fault.party)
+        if party is None:  # a client that has not come yet
+            return
+        if isinstance(fault, Crash) and party.alive:
+            self.crash(party)
+        elif isinstance(fault, Pause):
+            party.paused_until = max(party.paused_until, fault.to_s)
+        elif isinstance(fault, Slow):
+            party.service_s += fault.service_ms / 1000
+        elif isinstance(fault, Skew):
+            party.clock.skew(self.agenda.now, fault.rate, fault.jump_s)
+        elif isinstance(fault, StoreCut):
+            self.lines[fault.party].cuts += 1
+
+    def _end(self, fault: AnyFault) -> None:
+        self._write("", "fault", fault=fault, begins=False)
+        if isinstance(fault, LaneFault):
+            self.network.end(fault)
+            return
+        party = self.parties.get(fault.party)
+        if party is None:
+            return
+        if isinstance(fault, Crash) and not party.alive:
+            self.restart(party)
+        elif isinstance(fault, Slow):
+            party.service_s = max(0.0, party.service_s - fault.service_ms / 1000)
+        elif isinstance(fault, Skew):
+            party.clock.skew(self.agenda.now, 1.0)
+        elif isinstance(fault, StoreCut):
+            self.lines[fault.party].cuts -= 1
+
+    def _journal_event(self, party: Party, event: Event) -> None:
+        if isinstance(event, Received):
+            self._write(party.name, "received", frame=type(event.frame).__struct_config__.tag, sender=event.sender)
+        elif isinstance(event, Synced):
+            self._write(party.name, "synced", through=event.through)
+        else:
+            self._write(party.name, type(event).__name__.lower())
+
+    def _dropped(self, sender: str, receiver: str, reason: str, size_bytes: int) -> None:
+        self._write(sender, "dropped", to=receiver, reason=reason, bytes=size_bytes)
+
+    def _write(self, party: str, kind: str, **details: object) -> None:
+        if self.journal is not None:
+            self.journal.write(self.agenda.now, party, kind, details)

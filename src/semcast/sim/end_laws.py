@@ -1,0 +1,128 @@
+"""Laws beside delivery: nothing goes back, nothing grows without bound, nothing is left over, and calm runs are quiet.
+
+Terms, epochs and revisions are watched on the frames that parties send. What is left over is read from the machines
+when a run is over: ``state()`` of a broker gives its ``tables``, that of the leading coordinator which tables each
+broker should have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from semcast.protocol.frames import AnyFrame, Fetch, Heartbeat, Install, Installed, Lease, Switch, Tally
+from semcast.sim.driver import Driver
+from semcast.sim.parties import Party
+from semcast.sim.witness import Violation
+
+
+class Watch:
+    """Sees frames as they are sent."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.violations: list[Violation] = []
+        self.fetches: Counter[tuple[str, str]] = Counter()
+        """(gateway, source) → how often it asked."""
+        self._newest: dict[tuple[object, ...], tuple[int, ...]] = {}
+        driver.watched.update(
+            {
+                Heartbeat: self._heartbeat,
+                Installed: self._installed,
+                Tally: self._tally,
+                Install: self._install,
+                Switch: self._switch,
+                Lease: self._lease,
+                Fetch: self._fetch,
+            }
+        )
+
+    def _heartbeat(self, party: Party, _: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Heartbeat)
+        self._rises("revision", party, frame.revision, party.incarnation)
+        if frame.position is not None:
+            self._rises("epoch", party, (frame.epoch, frame.since), party.incarnation)
+            self._rises("position", party, (frame.position,), party.incarnation)
+
+    def _installed(self, party: Party, _: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Installed)
+        self._rises("term", party, (frame.term,))
+
+    def _tally(self, party: Party, _: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Tally)
+        if party.name == frame.source:
+            self._rises("epoch of tallies", party, (frame.incarnation, frame.epoch, frame.since))
+
+    def _install(self, party: Party, to: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Install)
+        self._rises("term", party, (frame.term,))
+        self._rises("revision", party, (frame.term, frame.revision), to)
+
+    def _switch(self, party: Party, to: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Switch)
+        self._rises("term", party, (frame.term,))
+        self._rises("epoch", party, (frame.term, frame.epoch), to)
+
+    def _lease(self, party: Party, _: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Lease)
+        self._rises("term", party, (frame.term,))
+
+    def _fetch(self, party: Party, to: str, _: AnyFrame) -> None:
+        self.fetches[party.name, to] += 1
+
+    def _rises(self, what: str, party: Party, value: tuple[int, ...], *apart: object) -> None:
+        """What a party says never goes back; ``apart`` tells series that have nothing to do with each other."""
+        key = what, party.name, *apart
+        before = self._newest.get(key, value)
+        if value < before:
+            self.violations.append(Violation("nothing goes back", party.name, f"{what} from {before} to {value}"))
+        else:
+            self._newest[key] = value
+
+
+def left_over(driver: Driver, *, bound: int, retain: int) -> Iterator[Violation]:
+    """What must hold when everything has been quiet for long."""
+    if driver.network.highest > bound:
+        yield Violation("queues are bounded", "network", f"{driver.network.highest} frames waited, {bound} may")
+    if driver.meters.drops["queue full"]:
+        yield Violation("queues are bounded", "network", f"{driver.meters.drops['queue full']} frames found no place")
+    for party in driver.parties.values():
+        log = party.log
+        if log is not None and log.trimmed < log.end - retain:
+            what = f"trimmed through {log.trimmed} of {log.end}, {retain} may be kept"
+            yield Violation("logs are trimmed", party.name, what)
+    yield from _tables(driver.parties.values())
+
+
+def restless(watch: Watch, notes: Mapping[str, int], *, calm_notes: Iterable[str]) -> Iterator[Violation]:
+    """What must not happen where nothing fails: second fetches, and notes of frames without a table and the like."""
+    for (gateway, source), count in sorted(watch.fetches.items()):
+        if count > 1:
+            yield Violation("calm runs are quiet", gateway, f"asked {source} for messages {count} times")
+    for name in calm_notes:
+        if notes.get(name):
+            yield Violation("calm runs are quiet", "brokers", f"{notes[name]} × {name}")
+
+
+def _tables(parties: Iterable[Party]) -> Iterator[Violation]:
+    """Every broker has exactly the tables that the newest plan gives it."""
+    states = {party.name: state(party) for party in parties if party.alive}
+    leaders = [found for found in states.values() if found.get("leads")]
+    if len(leaders) != 1:
+        names = [name for name, found in states.items() if found.get("leads")]
+        yield Violation("one coordinator leads", "coordinators", f"{len(names)} lead: {', '.join(names)}")
+        return
+    wanted: Mapping[str, Any] = leaders[0].get("tables", {})
+    for broker, keys in sorted(wanted.items()):
+        has = {tuple(key) for key in states.get(broker, {}).get("tables", ())}
+        should = {tuple(key) for key in keys}
+        if has != should:
+            what = f"has tables {sorted(has - should)} too many, lacks {sorted(should - has)}"
+            yield Violation("no tables are left over", broker, what)
+
+
+def state(party: Party) -> Mapping[str, Any]:
+    """What a machine tells of itself; nothing if it has nothing to tell."""
+    told = getattr(party.machine, "state", None)
+    found: Mapping[str, Any] = told() if told is not None else {}
+    return found

@@ -1,0 +1,124 @@
+"""Laws of what is sent and of what is left over, each broken once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semcast.protocol.frames import Fetch, Heartbeat, Install, Installed, Switch, Tally
+from semcast.protocol.machine import Send
+from semcast.protocol.stores import Record
+from semcast.sim.driver import Driver
+from semcast.sim.end_laws import Watch, left_over, restless
+from semcast.sim.faults import Slow
+from semcast.sim.network import Water
+from semcast.sim.parties import Party
+from semcast.sim.stores import MemoryLog
+from tests.simulator.worlds import Recorder, driver, line, silent
+
+
+class Told(Recorder):
+    def __init__(self, state: dict[str, Any]) -> None:
+        super().__init__()
+        self._state = state
+
+    def state(self) -> dict[str, Any]:
+        return self._state
+
+
+def heartbeat(revision: tuple[int, int] = (1, 1), position: int | None = None, epoch: int = 0) -> Heartbeat:
+    return Heartbeat("b0", 1, 0.0, revision, (), position, epoch)
+
+
+def watched(*frames: Any) -> list[str]:
+    world = driver(line(1))
+    silent(world, "b0", "b1")
+    watch = Watch(world)
+    world.do(world.parties["b0"], [Send("b1", frame) for frame in frames])
+    return [found.what for found in watch.violations]
+
+
+def test_what_rises_is_right() -> None:
+    assert watched(heartbeat((1, 2)), heartbeat((1, 2)), heartbeat((2, 1), 5, 3), heartbeat((2, 1), 5, 4)) == []
+
+
+def test_a_revision_does_not_go_back() -> None:
+    assert watched(heartbeat((2, 1)), heartbeat((1, 9))) == ["revision from (2, 1) to (1, 9)"]
+
+
+def test_a_source_does_not_go_back_to_an_older_plan_or_position() -> None:
+    assert watched(heartbeat(position=5, epoch=2), heartbeat(position=4, epoch=1)) == [
+        "epoch from (2, 0) to (1, 0)",
+        "position from (5,) to (4,)",
+    ]
+
+
+def test_a_coordinator_does_not_go_back_in_terms_nor_a_broker() -> None:
+    assert watched(Install(2, 1, (), ()), Install(1, 5, (), ()))[0] == "term from (2,) to (1,)"
+    assert watched(Switch(2, 1, "masked", (), (), ()), Install(1, 5, (), ()))[0] == "term from (2,) to (1,)"
+    assert watched(Installed("b0", 1, 3, 1), Installed("b0", 1, 2, 1)) == ["term from (3,) to (2,)"]
+
+
+def test_tallies_of_others_are_passed_on_in_any_order_and_own_ones_are_not() -> None:
+    def tally(source: str, epoch: int) -> Tally:
+        return Tally(("c", 1), epoch, 0, source, 1, 1, {})
+
+    assert watched(tally("b1", 2), tally("b1", 1)) == []
+    assert watched(tally("b0", 2), tally("b0", 1)) == ["epoch of tallies from (1, 2, 0) to (1, 1, 0)"]
+
+
+def calm(world: Driver, *, bound: int = 512, retain: int = 0) -> list[str]:
+    return [found.law for found in left_over(world, bound=bound, retain=retain)]
+
+
+def overlay(broker: list[tuple[str, int]], wanted: list[list[Any]], leads: tuple[bool, ...] = (True,)) -> Driver:
+    world = driver(line(1))
+    world.add(Party("b0", "broker", "b0", lambda _: Told({"tables": broker})))
+    for at, leading in enumerate(leads):
+        told = {"leads": leading, "tables": {"b0": wanted}}
+        world.add(Party(f"c{at}", "coordinator", "b1", lambda _, told=told: Told(told)))  # type: ignore[misc]
+    return world
+
+
+def test_brokers_have_exactly_the_tables_of_the_newest_plan() -> None:
+    assert calm(overlay([("c", 1)], [["c", 1]])) == []
+    assert calm(overlay([("c", 1), ("c", 2)], [["c", 2]])) == ["no tables are left over"]
+    assert calm(overlay([], [["c", 2]])) == ["no tables are left over"]
+
+
+def test_one_coordinator_leads_in_the_end() -> None:
+    assert calm(overlay([], [], leads=(True, False))) == []
+    assert calm(overlay([], [], leads=(True, True))) == ["one coordinator leads"]
+    assert calm(overlay([], [], leads=(False,))) == ["one coordinator leads"]
+
+
+def test_logs_are_trimmed_but_for_what_is_retained() -> None:
+    world = overlay([], [])
+    log = MemoryLog()
+    log.append(Record(number, "o", number, 0, (), b"") for number in range(1, 11))
+    log.sync(10)
+    log.trim(7)
+    world.add(Party("b1", "broker", "b1", lambda _: Recorder(), log=log))
+    assert calm(world, retain=3) == []
+    assert calm(world, retain=2) == ["logs are trimmed"]
+
+
+def test_queues_stay_within_their_bound() -> None:
+    world = driver(line(1), water=Water(4, 1, 10))
+    silent(world, "b0", "b1")
+    world.add(Party("c0", "coordinator", "b1", lambda _: Told({"leads": True})))
+    world.plan(Slow(from_s=0.0, to_s=5.0, party="b1", service_ms=10))
+    sends = [Send("b1", heartbeat()) for _ in range(12)]
+    world.agenda.put(0.1, lambda _: world.do(world.parties["b0"], list(sends)))
+    world.agenda.run(0.2)
+    assert calm(world, bound=10) == ["queues are bounded"]
+
+
+def test_calm_runs_ask_for_nothing_twice_and_drop_nothing() -> None:
+    world = driver(line(1))
+    silent(world, "b0", "b1")
+    watch = Watch(world)
+    world.do(world.parties["b0"], [Send("b1", Fetch("b0", 1, None))])
+    assert list(restless(watch, {"live": 9}, calm_notes=("dropped",))) == []
+    world.do(world.parties["b0"], [Send("b1", Fetch("b0", 2, 5))])
+    found = list(restless(watch, {"dropped": 2}, calm_notes=("dropped",)))
+    assert [violation.what for violation in found] == ["asked b1 for messages 2 times", "2 × dropped"]
