@@ -21,6 +21,9 @@ class Told(Recorder):
         super().__init__()
         self._state = state
 
+    def leads(self, now: float) -> bool:
+        return bool(self._state.get("leads"))
+
     def state(self) -> dict[str, Any]:
         return self._state
 
@@ -60,7 +63,7 @@ def test_a_coordinator_does_not_go_back_in_terms_nor_a_broker() -> None:
 
 def test_tallies_of_others_are_passed_on_in_any_order_and_own_ones_are_not() -> None:
     def tally(source: str, epoch: int) -> Tally:
-        return Tally(("c", 1), epoch, 0, source, 1, 1, {})
+        return Tally(key=("c", 1), epoch=epoch, previous=0, since=0, source=source, incarnation=1, through=1, counts={})
 
     assert watched(tally("b1", 2), tally("b1", 1)) == []
     assert watched(tally("b0", 2), tally("b0", 1)) == ["epoch of tallies from (1, 2, 0) to (1, 1, 0)"]
@@ -72,10 +75,10 @@ def calm(world: Driver, *, bound: int = 512, retain: int = 0) -> list[str]:
 
 def overlay(broker: list[tuple[str, int]], wanted: list[list[Any]], leads: tuple[bool, ...] = (True,)) -> Driver:
     world = driver(line(1))
-    world.add(Party("b0", "broker", "b0", lambda _: Told({"tables": broker})))
+    world.add(Party("b0", "broker", "b0", lambda _, now: Told({"tables": broker})))
     for at, leading in enumerate(leads):
         told = {"leads": leading, "tables": {"b0": wanted}}
-        world.add(Party(f"c{at}", "coordinator", "b1", lambda _, told=told: Told(told)))  # type: ignore[misc]
+        world.add(Party(f"c{at}", "coordinator", "b1", lambda _, now, told=told: Told(told)))  # type: ignore[misc]
     return world
 
 
@@ -97,7 +100,7 @@ def test_logs_are_trimmed_but_for_what_is_retained() -> None:
     log.append(Record(number, "o", number, 0, (), b"") for number in range(1, 11))
     log.sync(10)
     log.trim(7)
-    world.add(Party("b1", "broker", "b1", lambda _: Recorder(), log=log))
+    world.add(Party("b1", "broker", "b1", lambda _, now: Recorder(), log=log))
     assert calm(world, retain=3) == []
     assert calm(world, retain=2) == ["logs are trimmed"]
 
@@ -105,7 +108,7 @@ def test_logs_are_trimmed_but_for_what_is_retained() -> None:
 def test_queues_stay_within_their_bound() -> None:
     world = driver(line(1), water=Water(4, 1, 10))
     silent(world, "b0", "b1")
-    world.add(Party("c0", "coordinator", "b1", lambda _: Told({"leads": True})))
+    world.add(Party("c0", "coordinator", "b1", lambda _, now: Told({"leads": True})))
     world.plan(Slow(from_s=0.0, to_s=5.0, party="b1", service_ms=10))
     sends = [Send("b1", heartbeat()) for _ in range(12)]
     world.agenda.put(0.1, lambda _: world.do(world.parties["b0"], list(sends)))

@@ -146,6 +146,8 @@ def test_nothing_comes_after_detach_and_nothing_under_way_is_owed() -> None:
     run = Run()
     run.publish("a", "a")
     run.deliver(1)
+    run.witness.left("s", 2.6)
+    assert run.broken() == ["everybody may leave"]
     run.witness.detached("s", 2.8)
     assert run.broken() == []
     run.time = 3.0
@@ -158,14 +160,16 @@ def test_an_ordered_session_that_left_has_no_holes() -> None:
         run = Run(ordered=ordered)
         run.publish("a", "a", "a")
         run.deliver(1, 3)
-        run.witness.detached("s", 9.0)
+        run.witness.left("s", 9.0)
+        run.witness.detached("s", 9.1)
         assert run.broken() == laws
 
 
 def test_where_nothing_fails_a_session_that_left_is_owed_what_had_time_to_come() -> None:
     run = Run()
     run.publish("a")
-    run.witness.detached("s", 9.0)
+    run.witness.left("s", 9.0)
+    run.witness.detached("s", 9.1)
     assert run.broken(settle_s=None) == []
     assert run.broken(settle_s=3.0) == ["nothing is missed"]
 

@@ -36,7 +36,12 @@ def test_what_goes_past_the_trees_counts_by_hops_and_is_no_data() -> None:
 def test_overhead_is_told_by_group_in_percent_of_data_bytes() -> None:
     meters = Meters()
     meters.sent(data(1), 200, 1, ("b0", "b1"))
-    meters.sent(Tally(KEY, 1, 0, "b0", 1, 1, {}), 20, 1, ("b0", "b1"))
+    meters.sent(
+        Tally(key=KEY, epoch=1, previous=0, since=0, source="b0", incarnation=1, through=1, counts={}),
+        20,
+        1,
+        ("b0", "b1"),
+    )
     shares = meters.overhead()
     assert (shares["tally"], shares["all"], shares["ack"]) == (10.0, 10.0, 0.0)
     assert Meters().overhead()["all"] == 0.0

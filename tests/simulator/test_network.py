@@ -97,7 +97,7 @@ def test_machines_share_no_frame() -> None:
     world = driver(line(1))
     _, b1 = silent(world, "b0", "b1")
     counts = {3: 1}
-    frame = Tally(("c", 1), 1, 0, "b0", 1, 5, counts)
+    frame = Tally(key=("c", 1), epoch=1, previous=0, since=0, source="b0", incarnation=1, through=5, counts=counts)
     world.network.send(world.parties["b0"], "b1", frame)
     counts[3] = 99
     world.agenda.run(1.0)
@@ -197,7 +197,7 @@ def test_a_crash_loses_what_is_on_the_way_to_it_and_it_comes_back_anew() -> None
     incarnations: list[int] = []
     machines: list[Recorder] = []
 
-    def build(incarnation: int) -> Recorder:
+    def build(incarnation: int, now: float) -> Recorder:
         incarnations.append(incarnation)
         machines.append(Recorder())
         return machines[-1]
@@ -272,7 +272,7 @@ def test_a_sync_makes_the_log_durable_and_is_confirmed_in_order() -> None:
     world = driver(line(1))
     log = MemoryLog()
     machine = Logger(log)
-    built(world, "b0", lambda _: machine, log)
+    built(world, "b0", lambda _, now: machine, log)
     world.agenda.run(1.0)
     assert log.synced == log.end == machine.synced
     through = [event.through for event in machine.others]  # type: ignore[union-attr]
@@ -286,7 +286,7 @@ def test_a_crash_before_the_sync_is_done_may_lose_records_and_never_confirms_the
         log = MemoryLog()
         machines: list[Logger] = []
 
-        def build(_: int, log: MemoryLog = log, machines: list[Logger] = machines) -> Logger:
+        def build(_: int, now: float, log: MemoryLog = log, machines: list[Logger] = machines) -> Logger:
             machines.append(Logger(log))
             return machines[-1]
 

@@ -93,7 +93,7 @@ def driver(
 
 def join(driver: Driver, name: str, machine: Machine, clock: Clock | None = None) -> Party:
     """A broker whose machine is this one, also after a crash."""
-    party = Party(name, "broker", name, lambda incarnation: machine, clock=clock)
+    party = Party(name, "broker", name, lambda incarnation, now: machine, clock=clock)
     driver.add(party)
     return party
 
@@ -106,7 +106,7 @@ def silent(driver: Driver, *names: str) -> list[Recorder]:
     return machines
 
 
-def built(driver: Driver, name: str, build: Callable[[int], Machine], log: MemoryLog | None = None) -> Party:
+def built(driver: Driver, name: str, build: Callable[[int, float], Machine], log: MemoryLog | None = None) -> Party:
     party = Party(name, "broker", name, build, log=log)
     driver.add(party)
     return party

@@ -36,9 +36,10 @@ def _register() -> None:
     from semcast.cli.figures import figures
     from semcast.cli.match import match
     from semcast.cli.plan import plan
+    from semcast.cli.simulate import simulate
     from semcast.cli.topology import topology
 
-    for command in (demo, match, covers, explain, topology, plan, cost, figures, bench):
+    for command in (demo, match, covers, explain, topology, plan, cost, simulate, figures, bench):
         app.command()(command)
 
 

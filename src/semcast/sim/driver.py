@@ -18,6 +18,11 @@ from semcast.sim.stores import StoreLine
 
 _TICK_JITTER = 0.1
 _TICK = Tick()
+_TOLD = (
+    "key", "epoch", "source", "numbers", "number", "first", "through", "sequence", "request", "term", "revision",
+    "serial", "version", "position", "positions", "lost", "reason",
+)  # fmt: skip
+"""What a journal tells of a frame, if it has it."""
 
 
 class Driver:
@@ -108,7 +113,7 @@ class Driver:
         self._start(party)
 
     def _start(self, party: Party) -> None:
-        party.start()
+        party.start(self.agenda.now)
         wait = self._ticks() * party.clock.wait(self._tick_s)
         self.agenda.put(self.agenda.now + wait, self._tick, (party, party.incarnation))
 
@@ -139,7 +144,8 @@ class Driver:
         self.feed(party, Synced(through))
 
     def _note(self, party: Party, note: Note) -> None:
-        self._write(party.name, note.what, **note.details)
+        if self.journal is not None:
+            self._write(party.name, note.what, **{name: _small(value) for name, value in note.details.items()})
         if self.noted is not None:
             self.noted(party, note)
 
@@ -181,7 +187,9 @@ class Driver:
 
     def _journal_event(self, party: Party, event: Event) -> None:
         if isinstance(event, Received):
-            self._write(party.name, "received", frame=type(event.frame).__struct_config__.tag, sender=event.sender)
+            frame = event.frame
+            told = {name: getattr(frame, name) for name in _TOLD if name in frame.__struct_fields__}
+            self._write(party.name, "received", frame=type(frame).__struct_config__.tag, sender=event.sender, **told)
         elif isinstance(event, Synced):
             self._write(party.name, "synced", through=event.through)
         else:
@@ -193,3 +201,8 @@ class Driver:
     def _write(self, party: str, kind: str, **details: object) -> None:
         if self.journal is not None:
             self.journal.write(self.agenda.now, party, kind, details)
+
+
+def _small(value: object) -> object:
+    """A journal says how long a body is, not what is in it."""
+    return f"{len(value)} bytes" if isinstance(value, bytes) else value

@@ -91,7 +91,9 @@ def left_over(driver: Driver, *, bound: int, retain: int) -> Iterator[Violation]
         if log is not None and log.trimmed < log.end - retain:
             what = f"trimmed through {log.trimmed} of {log.end}, {retain} may be kept"
             yield Violation("logs are trimmed", party.name, what)
-    yield from _tables(driver.parties.values())
+    yield from _tables(
+        {party.name: state(party, driver.agenda.now) for party in driver.parties.values() if party.alive}
+    )
 
 
 def restless(watch: Watch, notes: Mapping[str, int], *, calm_notes: Iterable[str]) -> Iterator[Violation]:
@@ -104,9 +106,8 @@ def restless(watch: Watch, notes: Mapping[str, int], *, calm_notes: Iterable[str
             yield Violation("calm runs are quiet", "brokers", f"{notes[name]} × {name}")
 
 
-def _tables(parties: Iterable[Party]) -> Iterator[Violation]:
+def _tables(states: Mapping[str, Mapping[str, Any]]) -> Iterator[Violation]:
     """Every broker has exactly the tables that the newest plan gives it."""
-    states = {party.name: state(party) for party in parties if party.alive}
     leaders = [found for found in states.values() if found.get("leads")]
     if len(leaders) != 1:
         names = [name for name, found in states.items() if found.get("leads")]
@@ -121,8 +122,9 @@ def _tables(parties: Iterable[Party]) -> Iterator[Violation]:
             yield Violation("no tables are left over", broker, what)
 
 
-def state(party: Party) -> Mapping[str, Any]:
-    """What a machine tells of itself; nothing if it has nothing to tell."""
+def state(party: Party, true: float) -> dict[str, Any]:
+    """What a machine tells of itself, and whether it leads; nothing if it has nothing to tell."""
     told = getattr(party.machine, "state", None)
-    found: Mapping[str, Any] = told() if told is not None else {}
-    return found
+    leads = getattr(party.machine, "leads", None)
+    found: dict[str, Any] = dict(told()) if told is not None else {}
+    return found | {"leads": leads(party.clock.read(true))} if leads is not None else found

@@ -49,23 +49,24 @@ class Comparison:
     """A sink that compares a run with a journal, and remembers the first line that differs."""
 
     def __init__(self, lines: Iterator[bytes]) -> None:
-        self._lines = lines
-        self._count = 0
+        self._journal = lines
+        self.lines = 0
+        """How many the run has written so far."""
         self.difference: Difference | None = None
 
     def __call__(self, line: bytes) -> None:
-        self._count += 1
+        self.lines += 1
         if self.difference is None:
-            was = next(self._lines, None)
+            was = next(self._journal, None)
             if was != line:
-                self.difference = Difference(self._count, _text(was), _text(line))
+                self.difference = Difference(self.lines, _text(was), _text(line))
 
     def end(self) -> Difference | None:
         """The run is over: a journal that goes on differs too."""
         if self.difference is None:
-            rest = next(self._lines, None)
+            rest = next(self._journal, None)
             if rest is not None:
-                self.difference = Difference(self._count + 1, _text(rest), None)
+                self.difference = Difference(self.lines + 1, _text(rest), None)
         return self.difference
 
 

@@ -58,8 +58,10 @@ class _Court:
         self._records = {(source, record.number): record for source, log in logs.items() for record in log}
 
     def judge(self, session: Session) -> Iterator[Violation]:
-        if session.versions[-1].live_at is None and session.detached_at is None:
+        if session.versions[-1].live_at is None and session.left_at is None:
             yield Violation("everybody goes live", session.name, "was never told that its subscription is live")
+        if session.left_at is not None and session.detached_at is None:
+            yield Violation("everybody may leave", session.name, f"asked at {session.left_at:.3f} s, to no avail")
         yield from self._seen(session)
         yield from self._positions(session)
         yield from self._missed(session)
@@ -115,7 +117,7 @@ class _Court:
         if first is None:
             return False
         settled = self._settled_by(record)
-        left = session.detached_at is not None and settled >= session.detached_at
+        left = session.left_at is not None and settled >= session.left_at
         # What was under way when the client left is its loss; but an ordered session has no holes.
         if left and not (session.ordered and place[1] < latest):
             return False

@@ -18,8 +18,8 @@ Role = Literal["broker", "coordinator", "client"]
 class Party:
     """A machine and its circumstances.
 
-    ``build(incarnation)`` makes the machine, on the stores that outlive it. A client's machine is its memory: it is
-    made once and goes on after a crash.
+    ``build(incarnation, now)`` makes the machine, on the stores that outlive it. A client's machine is its memory:
+    it is made once and goes on after a crash.
     """
 
     __slots__ = (
@@ -32,7 +32,7 @@ class Party:
         name: str,
         role: Role,
         at: str,
-        build: Callable[[int], Machine],
+        build: Callable[[int, float], Machine],
         *,
         log: MemoryLog | None = None,
         clock: Clock | None = None,
@@ -55,11 +55,11 @@ class Party:
         """When the last Sync that it asked for is done."""
         self.lanes: dict[str, Lane] = {}
 
-    def start(self) -> Machine:
+    def start(self, true: float) -> Machine:
         """Make the machine, anew after a crash."""
         self.incarnation += 1
         if self.machine is None:
-            self.machine = self.build(self.incarnation)
+            self.machine = self.build(self.incarnation, self.clock.read(true))
         self.alive = True
         return self.machine
 

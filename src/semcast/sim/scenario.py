@@ -76,6 +76,8 @@ class Clients(Part, frozen=True, kw_only=True):
     """Taken in turn; empty: drawn."""
     gateways_each: int = 1
     """With more than one a client goes to the next when one does not answer."""
+    together: bool = False
+    """Or it hangs on all of them at a time."""
     ordered: float = 0.0
     """The share that asks for the source's order."""
     durable: float = 0.0

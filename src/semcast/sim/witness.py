@@ -54,8 +54,10 @@ class Session:
     versions: list[Version]
     deliveries: list[Delivery] = field(default_factory=list)
     gaps: list[GapNotice] = field(default_factory=list)
-    detached_at: float | None = None
+    left_at: float | None = None
     """When the client asked to leave."""
+    detached_at: float | None = None
+    """When it was told that it has left."""
 
     def excused(self, source: str, number: int) -> bool:
         return any(gap.source == source and gap.first < number <= gap.through for gap in self.gaps)
@@ -89,6 +91,9 @@ class Witness:
 
     def gap(self, session: str, source: str, first: int, through: int, at: float) -> None:
         self.sessions[session].gaps.append(GapNotice(at, source, first, through))
+
+    def left(self, session: str, at: float) -> None:
+        self.sessions[session].left_at = at
 
     def detached(self, session: str, at: float) -> None:
         self.sessions[session].detached_at = at

@@ -1,0 +1,220 @@
+"""A run: a scenario and a seed in, a report out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from semcast.model import SemcastError
+from semcast.protocol.clients import Publisher, Subscriber
+from semcast.protocol.machine import Note, Reorganise
+from semcast.sim import cast
+from semcast.sim.campaign import Victims, drawn_faults
+from semcast.sim.cast import Cast, Client, Feed
+from semcast.sim.clock import chances
+from semcast.sim.driver import Driver
+from semcast.sim.end_laws import Watch, left_over, restless
+from semcast.sim.faults import AnyFault, LaneFault, StoreCut
+from semcast.sim.journal import Journal
+from semcast.sim.laws import judged
+from semcast.sim.network import Geography, Water
+from semcast.sim.overlay import topology_of
+from semcast.sim.parties import Party
+from semcast.sim.scenario import Scenario
+from semcast.sim.witness import Violation, Witness
+from semcast.sim.workload import draw_message
+
+_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign")
+_SETTLE_S = 3.0
+"""In a run in which nothing fails, a message has reached everybody after so long."""
+_RESTLESS_NOTES = ("dropped",)
+
+Progress = Callable[[float, float], None]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a run."""
+
+    name: str
+    seed: int
+    simulated_s: float
+    violations: list[Violation]
+    counts: dict[str, int]
+    meters: dict[str, Any]
+    notes: dict[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "simulated_s": self.simulated_s,
+            "violations": [{"law": found.law, "who": found.who, "what": found.what} for found in self.violations],
+            "counts": self.counts,
+            "notes": self.notes,
+            "meters": self.meters,
+        }
+
+
+class Simulation:
+    """One run of a scenario; ``sink`` takes the journal's lines."""
+
+    def __init__(self, scenario: Scenario, seed: int, *, sink: Callable[[bytes], object] | None = None) -> None:
+        self._scenario, self._seed = scenario, seed
+        self._chances = chances(seed, *_CONCERNS)
+        self.topology = topology_of(scenario.topology)
+        network = scenario.network
+        self.driver = Driver(
+            Geography(self.topology),
+            self._chances,
+            tick_s=scenario.tuned().tick_s,
+            sync_ms=network.sync_ms,
+            client_ms=network.client_ms,
+            water=Water(network.queue_high, network.queue_low, network.queue_bound),
+            journal=Journal(sink, seed, scenario.as_dict()) if sink is not None else None,
+        )
+        self.driver.noted = self._noted
+        self.witness = Witness()
+        self.watch = Watch(self.driver)
+        self.notes: Counter[str] = Counter()
+        self._cast = Cast(scenario, self.topology, self._chances["cast"])
+        self._sent: Counter[str] = Counter()
+        self._live: Counter[str] = Counter()
+        self.faults: list[AnyFault] = []
+        self._prepare()
+
+    def run(self, progress: Progress | None = None) -> Report:
+        """Let it run to its end and judge it; ``progress`` is told true seconds: done, all."""
+        end = self._scenario.duration_s + self._scenario.quiet_s
+        steps = 20 if progress is not None else 1
+        for step in range(1, steps + 1):
+            self.driver.agenda.run(end * step / steps)
+            if progress is not None:
+                progress(end * step / steps, end)
+        return self._report(end)
+
+    def _prepare(self) -> None:
+        scenario, agenda = self._scenario, self.driver.agenda
+        for party in (*self._cast.brokers(), *self._cast.coordinators(self.driver)):
+            self.driver.add(party)
+        clients = cast.drawn_clients(scenario, self.topology, self._chances["clients"])
+        feeds = cast.feeds(scenario, self.topology)
+        for client in clients:
+            agenda.put(client.attach_s, self._attach, client)
+        for feed, rng in zip(feeds, self._chances["messages"].spawn(len(feeds)), strict=True):
+            self.driver.add(self._cast.publisher(feed))
+            agenda.put(feed.plan.from_s, self._publish, (feed, rng))
+        for when in scenario.reorganise_s:
+            agenda.put(when, self._reorganise)
+        self._prepare_faults([client.name for client in clients], [feed.name for feed in feeds])
+
+    def _prepare_faults(self, clients: list[str], publishers: list[str]) -> None:
+        scenario = self._scenario
+        coordinators = cast.coordinator_names(scenario)
+        known = [*self.topology.numbers, *coordinators, *clients, *publishers]
+        for at, fault in enumerate(scenario.faults):
+            _check_names(f"faults[{at}]", fault, known, coordinators)
+        self.faults = list(scenario.faults)
+        if scenario.campaign is not None:
+            victims = Victims(self.topology, coordinators, clients)
+            self.faults += drawn_faults(scenario.campaign, victims, scenario.duration_s, self._chances["campaign"])
+        for fault in self.faults:
+            self.driver.plan(fault)
+
+    def _attach(self, client: Client) -> None:
+        agenda = self.driver.agenda
+        self.witness.subscribed(client.name, client.profile, agenda.now, ordered=client.ordered)
+        self.driver.add(self._cast.subscriber(client))
+        if client.replace is not None:
+            agenda.put(client.replace[0], self._replace, client)
+        if client.detach_s is not None:
+            agenda.put(client.detach_s, self._detach, client)
+
+    def _replace(self, client: Client) -> None:
+        assert client.replace is not None
+        party = self.driver.parties[client.name]
+        if not party.alive:
+            return
+        subscriber = party.machine
+        assert isinstance(subscriber, Subscriber)
+        self.witness.replaced(client.name, client.replace[1], self.driver.agenda.now)
+        subscriber.replace(client.replace[1])
+
+    def _detach(self, client: Client) -> None:
+        party = self.driver.parties[client.name]
+        if not party.alive:
+            return
+        subscriber = party.machine
+        assert isinstance(subscriber, Subscriber)
+        self.witness.left(client.name, self.driver.agenda.now)
+        subscriber.detach()
+
+    def _publish(self, what: tuple[Feed, Any]) -> None:
+        feed, rng = what
+        plan, now, first = feed.plan, self.driver.agenda.now, self._sent[feed.name]
+        left = plan.batch if plan.count is None else min(plan.batch, plan.count - first)
+        if left <= 0 or now >= (self._scenario.duration_s if plan.to_s is None else plan.to_s):
+            return
+        party = self.driver.parties[feed.name]
+        if party.alive:
+            messages = [draw_message(feed.stream, rng, f"{feed.name}.{first + at}") for at in range(left)]
+            for at in range(left):
+                self.witness.published(feed.name, first + at, now)
+            self._sent[feed.name] += left
+            publisher = party.machine
+            assert isinstance(publisher, Publisher)
+            self.driver.do(party, publisher.publish(messages, party.clock.read(now)))
+        self.driver.agenda.put(now + rng.exponential(plan.batch / plan.rate_hz), self._publish, what)
+
+    def _reorganise(self, _: None) -> None:
+        for name in cast.coordinator_names(self._scenario):
+            party = self.driver.parties[name]
+            if party.alive:
+                self.driver.feed(party, Reorganise())
+
+    def _noted(self, party: Party, note: Note) -> None:
+        self.notes[note.what] += 1
+        if party.role != "client":
+            return
+        details, now, witness = note.details, self.driver.agenda.now, self.witness
+        match note.what:
+            case "live":
+                witness.live(party.name, details["version"], details["positions"], now)
+            case "detached":
+                witness.detached(party.name, now)
+            case "delivered":
+                witness.delivered(party.name, details["source"], details["number"], details["body"], now)
+            case "gap":
+                witness.gap(party.name, details["source"], details["first"], details["through"], now)
+            case "published":
+                witness.acknowledged(party.name, details["through"], now)
+
+    def _report(self, end: float) -> Report:
+        scenario, settings = self._scenario, self._scenario.tuned()
+        logs = {name: log.history for name, log in cast.logs(self.driver.parties).items()}
+        violations = judged(self.witness, logs, _SETTLE_S if scenario.calm else None)
+        violations += self.watch.violations
+        violations += left_over(self.driver, bound=scenario.network.queue_bound, retain=settings.retain)
+        if scenario.calm:
+            violations += restless(self.watch, self.notes, calm_notes=_RESTLESS_NOTES)
+        meters = self.driver.meters.as_dict()
+        counts = {
+            "sessions": len(self.witness.sessions),
+            "published": len(self.witness.invoked),
+            "acked": len(self.witness.acked),
+            "delivered": sum(len(session.deliveries) for session in self.witness.sessions.values()),
+            "gaps": sum(len(session.gaps) for session in self.witness.sessions.values()),
+            "faults": len(self.faults),
+            "frames": sum(kind["frames"] for kind in meters["kinds"].values()),
+        }
+        return Report(scenario.name, self._seed, end, violations, counts, meters, dict(sorted(self.notes.items())))
+
+
+def _check_names(at: str, fault: AnyFault, known: list[str], coordinators: list[str]) -> None:
+    named = [*(fault.link or ()), *fault.side] if isinstance(fault, LaneFault) else [fault.party]
+    for name in named:
+        if name not in (coordinators if isinstance(fault, StoreCut) else known):
+            among = ", ".join(coordinators) if isinstance(fault, StoreCut) else "brokers, c0…, s0…, p0…"
+            raise SemcastError(f"{at}: there is no party {name!r}; there is {among}")
