@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from semcast.protocol.frames import Fetch, Heartbeat, Install, Installed, Switch, Tally
+from semcast.model.message import ProfileText
+from semcast.protocol.frames import Fetch, Heartbeat, Install, Installed, Repair, Switch, Tally
 from semcast.protocol.machine import Send
 from semcast.protocol.stores import Record
 from semcast.sim.driver import Driver
-from semcast.sim.end_laws import Watch, left_over, restless
+from semcast.sim.end_laws import Watch, left_over, made_up_gaps, restless
 from semcast.sim.faults import Slow
 from semcast.sim.network import Water
 from semcast.sim.parties import Party
 from semcast.sim.stores import MemoryLog
+from semcast.sim.witness import Witness
 from tests.simulator.worlds import Recorder, driver, line, silent
 
 
@@ -116,12 +118,29 @@ def test_queues_stay_within_their_bound() -> None:
     assert calm(world, bound=10) == ["queues are bounded"]
 
 
-def test_calm_runs_ask_for_nothing_twice_and_drop_nothing() -> None:
+def test_calm_runs_fetch_nothing_and_drop_nothing() -> None:
     world = driver(line(1))
     silent(world, "b0", "b1")
     watch = Watch(world)
-    world.do(world.parties["b0"], [Send("b1", Fetch("b0", 1, None))])
-    assert list(restless(watch, {"live": 9}, calm_notes=("dropped",))) == []
-    world.do(world.parties["b0"], [Send("b1", Fetch("b0", 2, 5))])
-    found = list(restless(watch, {"dropped": 2}, calm_notes=("dropped",)))
-    assert [violation.what for violation in found] == ["asked b1 for messages 2 times", "2 × dropped"]
+    b0, b1 = world.parties["b0"], world.parties["b1"]
+    world.do(b0, [Send("b1", Fetch("b0", 1, None)), Send("b1", Fetch("b0", 2, 0))])
+    world.do(b1, [Send("b0", Repair("b1", 9, (1, 2), (b"", b"")))])  # for a session from before it was there
+    assert list(restless(watch, {"live": 9, "epoch": 1})) == []
+    world.do(b0, [Send("b1", Fetch("b0", 3, 5))])
+    world.do(b1, [Send("b0", Repair("b1", 3, (6, 7), (b"", b"")))])
+    found = list(restless(watch, {"dropped": 2, "gap": 1, "epoch": 1}))
+    assert [violation.what for violation in found] == [
+        "asked b1 for messages 3 times", "fetched 2 messages from the log of b1", "2 × dropped", "1 × gap",
+    ]  # fmt: skip
+
+
+def test_a_gap_notice_names_what_has_gone_from_the_log() -> None:
+    log = MemoryLog()
+    log.append(Record(number, "o", number, 0, (), b"") for number in range(1, 11))
+    log.sync(10)
+    log.trim(5)
+    for first, through, laws in ((2, 5, []), (2, 6, ["gaps are real"]), (4, 4, ["gaps are real"])):
+        witness = Witness()
+        witness.subscribed("s", ProfileText("news", "topic", "a"), 0.0)
+        witness.gap("s", "b0", first, through, 1.0)
+        assert [found.law for found in made_up_gaps(witness, {"b0": log})] == laws

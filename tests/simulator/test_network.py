@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from semcast.protocol.frames import Beat, Tally
-from semcast.protocol.machine import Congested, Relieved, Tick
+from semcast.protocol.machine import Command, Congested, Event, Received, Relieved, Tick
 from semcast.sim.clock import Clock
 from semcast.sim.driver import Driver
 from semcast.sim.faults import Crash, Jitter, Loss, Partition, Pause, Skew, Slow, Twice
@@ -312,3 +312,30 @@ def test_flooding_reaches_everybody() -> None:
         join(world, f"b{at}", machine)
     world.agenda.run(1.0)
     assert len(machines[1].beats) >= 2 * len(machines[0].beats) - 2
+
+
+class Failing(Recorder):
+    def handle(self, event: Event, now: float) -> list[Command]:
+        super().handle(event, now)
+        if isinstance(event, Received):
+            raise KeyError("b7")
+        return []
+
+
+def test_a_machine_that_raises_has_crashed_and_is_started_again() -> None:
+    world = driver(line(1))
+    machines: list[Failing] = []
+
+    def build(incarnation: int, now: float) -> Failing:
+        machines.append(Failing())
+        return machines[-1]
+
+    built(world, "b1", build)
+    silent(world, "b0")
+    world.agenda.put(0.5, lambda _: send(world, "b0", "b1", 1))
+    world.agenda.run(2.0)
+    (found,) = world.failures
+    assert (found.law, found.who) == ("no machine fails", "b1")
+    assert "Beat: KeyError: 'b7' (test_network.py:" in found.what
+    assert len(machines) == 2
+    assert machines[1].events

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 
 import numpy as np
 
@@ -15,8 +17,10 @@ from semcast.sim.meters import Meters
 from semcast.sim.network import WATER, Geography, Network, Water
 from semcast.sim.parties import Party
 from semcast.sim.stores import StoreLine
+from semcast.sim.witness import Violation
 
 _TICK_JITTER = 0.1
+_RESTART_S = 1.0
 _TICK = Tick()
 _TOLD = (
     "key", "epoch", "source", "numbers", "number", "first", "through", "sequence", "request", "term", "revision",
@@ -47,6 +51,8 @@ class Driver:
         self.journal = journal
         self.noted: Callable[[Party, Note], None] | None = None
         self.watched: dict[type, Callable[[Party, str, AnyFrame], None]] = {}
+        self.failures: list[Violation] = []
+        """Machines that raised."""
         self.lines: dict[str, StoreLine] = {}
         """Coordinators' ways to their store."""
         self._ticks, self._syncs = Chance(chances["ticks"]), Chance(chances["syncs"])
@@ -78,7 +84,11 @@ class Driver:
         assert machine is not None
         if self.journal is not None and type(event) is not Tick:
             self._journal_event(party, event)
-        commands = machine.handle(event, party.clock.read(self.agenda.now))
+        try:
+            commands = machine.handle(event, party.clock.read(self.agenda.now))
+        except Exception as error:
+            self._failed(party, event, error)
+            return
         if commands:
             self.do(party, commands)
 
@@ -148,6 +158,21 @@ class Driver:
             self._write(party.name, note.what, **{name: _small(value) for name, value in note.details.items()})
         if self.noted is not None:
             self.noted(party, note)
+
+    def _failed(self, party: Party, event: Event, error: Exception) -> None:
+        """A machine that raises is a process that dies; somebody starts it again."""
+        of = type(event.frame).__name__ if isinstance(event, Received) else type(event).__name__
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{PurePath(place.filename).name}:{place.lineno}"
+        told = f"{of}: {type(error).__name__}: {error} ({where})"
+        self.failures.append(Violation("no machine fails", party.name, f"at {self.agenda.now:.3f} s, {told}"))
+        self._write(party.name, "failed", error=told)
+        self.crash(party)
+        self.agenda.put(self.agenda.now + _RESTART_S, self._revive, party)
+
+    def _revive(self, party: Party) -> None:
+        if not party.alive:
+            self.restart(party)
 
     def _begin(self, fault: AnyFault) -> None:
         self._write("", "fault", fault=fault, begins=True)

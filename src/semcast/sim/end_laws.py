@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from semcast.protocol.frames import AnyFrame, Fetch, Heartbeat, Install, Installed, Lease, Switch, Tally
+from semcast.protocol.frames import AnyFrame, Fetch, Heartbeat, Install, Installed, Lease, Repair, Switch, Tally
 from semcast.sim.driver import Driver
 from semcast.sim.parties import Party
-from semcast.sim.witness import Violation
+from semcast.sim.stores import MemoryLog
+from semcast.sim.witness import Violation, Witness
 
 
 class Watch:
@@ -23,7 +24,10 @@ class Watch:
     def __init__(self, driver: Driver) -> None:
         self.violations: list[Violation] = []
         self.fetches: Counter[tuple[str, str]] = Counter()
-        """(gateway, source) → how often it asked."""
+        """(gateway, source) → how often it asked what it misses."""
+        self.fetched: Counter[tuple[str, str]] = Counter()
+        """(gateway, source) → messages that it was sent for that."""
+        self._requests: set[tuple[str, str, int]] = set()
         self._newest: dict[tuple[object, ...], tuple[int, ...]] = {}
         driver.watched.update(
             {
@@ -34,6 +38,7 @@ class Watch:
                 Switch: self._switch,
                 Lease: self._lease,
                 Fetch: self._fetch,
+                Repair: self._repair,
             }
         )
 
@@ -48,10 +53,12 @@ class Watch:
         assert isinstance(frame, Installed)
         self._rises("term", party, (frame.term,))
 
-    def _tally(self, party: Party, _: str, frame: AnyFrame) -> None:
+    def _tally(self, party: Party, to: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Tally)
         if party.name == frame.source:
-            self._rises("epoch of tallies", party, (frame.incarnation, frame.epoch, frame.since))
+            # A source may stand on the way back from the rendezvous point, and pass its own, older ones on.
+            way = to, frame.key, frame.rendezvous
+            self._rises("epoch of tallies", party, (frame.incarnation, frame.epoch, frame.since), *way)
 
     def _install(self, party: Party, to: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Install)
@@ -67,8 +74,15 @@ class Watch:
         assert isinstance(frame, Lease)
         self._rises("term", party, (frame.term,))
 
-    def _fetch(self, party: Party, to: str, _: AnyFrame) -> None:
+    def _fetch(self, party: Party, to: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Fetch)
         self.fetches[party.name, to] += 1
+        self._requests.add((party.name, to, frame.request))
+
+    def _repair(self, party: Party, to: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Repair)
+        if (to, party.name, frame.request) in self._requests:
+            self.fetched[to, party.name] += len(frame.numbers)
 
     def _rises(self, what: str, party: Party, value: tuple[int, ...], *apart: object) -> None:
         """What a party says never goes back; ``apart`` tells series that have nothing to do with each other."""
@@ -96,11 +110,28 @@ def left_over(driver: Driver, *, bound: int, retain: int) -> Iterator[Violation]
     )
 
 
-def restless(watch: Watch, notes: Mapping[str, int], *, calm_notes: Iterable[str]) -> Iterator[Violation]:
-    """What must not happen where nothing fails: second fetches, and notes of frames without a table and the like."""
+def made_up_gaps(witness: Witness, logs: Mapping[str, MemoryLog]) -> Iterator[Violation]:
+    """Who is told of a gap is told the truth: what it names has gone from the log."""
+    for session in witness.sessions.values():
+        for gap in session.gaps:
+            trimmed = logs[gap.source].trimmed if gap.source in logs else 0
+            if gap.through > trimmed or gap.first >= gap.through:
+                what = f"({gap.first}, {gap.through}] of {gap.source}, which is trimmed through {trimmed}"
+                yield Violation("gaps are real", session.name, what)
+
+
+def restless(
+    watch: Watch, notes: Mapping[str, int], *, calm_notes: Iterable[str] = ("dropped", "shed", "gap")
+) -> Iterator[Violation]:
+    """What must not happen where nothing fails: messages fetched past the trees, frames without a table, gap notices.
+
+    A gateway asks where a source stands when it begins, and again when a plan gives it its first tree.
+    """
     for (gateway, source), count in sorted(watch.fetches.items()):
-        if count > 1:
+        if count > 1 + notes.get("epoch", 0):
             yield Violation("calm runs are quiet", gateway, f"asked {source} for messages {count} times")
+    for (gateway, source), count in sorted(watch.fetched.items()):
+        yield Violation("calm runs are quiet", gateway, f"fetched {count} messages from the log of {source}")
     for name in calm_notes:
         if notes.get(name):
             yield Violation("calm runs are quiet", "brokers", f"{notes[name]} × {name}")

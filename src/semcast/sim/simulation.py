@@ -15,7 +15,7 @@ from semcast.sim.campaign import Victims, drawn_faults
 from semcast.sim.cast import Cast, Client, Feed
 from semcast.sim.clock import chances
 from semcast.sim.driver import Driver
-from semcast.sim.end_laws import Watch, left_over, restless
+from semcast.sim.end_laws import Watch, left_over, made_up_gaps, restless
 from semcast.sim.faults import AnyFault, LaneFault, StoreCut
 from semcast.sim.journal import Journal
 from semcast.sim.laws import judged
@@ -29,7 +29,6 @@ from semcast.sim.workload import draw_message
 _CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign")
 _SETTLE_S = 3.0
 """In a run in which nothing fails, a message has reached everybody after so long."""
-_RESTLESS_NOTES = ("dropped",)
 
 Progress = Callable[[float, float], None]
 
@@ -193,12 +192,14 @@ class Simulation:
 
     def _report(self, end: float) -> Report:
         scenario, settings = self._scenario, self._scenario.tuned()
-        logs = {name: log.history for name, log in cast.logs(self.driver.parties).items()}
-        violations = judged(self.witness, logs, _SETTLE_S if scenario.calm else None)
-        violations += self.watch.violations
+        logs = cast.logs(self.driver.parties)
+        histories = {name: log.history for name, log in logs.items()}
+        violations = judged(self.witness, histories, _SETTLE_S if scenario.calm else None)
+        violations += made_up_gaps(self.witness, logs)
+        violations = self.driver.failures + violations + self.watch.violations
         violations += left_over(self.driver, bound=scenario.network.queue_bound, retain=settings.retain)
         if scenario.calm:
-            violations += restless(self.watch, self.notes, calm_notes=_RESTLESS_NOTES)
+            violations += restless(self.watch, self.notes)
         meters = self.driver.meters.as_dict()
         counts = {
             "sessions": len(self.witness.sessions),
