@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from semcast.model.message import ProfileText
-from semcast.protocol.frames import Fetch, Heartbeat, Install, Installed, Repair, Switch, Tally
+from semcast.protocol.frames import Attach, Fetch, Heartbeat, Install, Installed, Repair, Switch, Tally
 from semcast.protocol.machine import Send
 from semcast.protocol.stores import Record
 from semcast.sim.driver import Driver
@@ -144,3 +144,16 @@ def test_a_gap_notice_names_what_has_gone_from_the_log() -> None:
         witness.subscribed("s", ProfileText("news", "topic", "a"), 0.0)
         witness.gap("s", "b0", first, through, 1.0)
         assert [found.law for found in made_up_gaps(witness, {"b0": log})] == laws
+
+
+def test_in_calm_runs_clients_stay_where_they_are() -> None:
+    world = driver(line(1))
+    silent(world, "b0", "b1")
+    watch = Watch(world)
+    attach = Attach("s", ProfileText("news", "topic", "a"))
+    for to in ("b1", "b1"):
+        world.do(world.parties["b0"], [Send(to, attach)])
+    assert list(restless(watch, {})) == []
+    world.do(world.parties["b0"], [Send("b9", attach)])
+    assert [found.what for found in restless(watch, {})] == ["left its gateway: b1, b9"]
+    assert list(restless(watch, {}, together=True)) == []

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from semcast.protocol.frames import AnyFrame, Fetch, Heartbeat, Install, Installed, Lease, Repair, Switch, Tally
+from semcast.protocol.frames import AnyFrame, Attach, Fetch, Heartbeat, Install, Installed, Lease, Repair, Switch, Tally
 from semcast.sim.driver import Driver
 from semcast.sim.parties import Party
 from semcast.sim.stores import MemoryLog
@@ -27,6 +27,8 @@ class Watch:
         """(gateway, source) → how often it asked what it misses."""
         self.fetched: Counter[tuple[str, str]] = Counter()
         """(gateway, source) → messages that it was sent for that."""
+        self.attached: dict[str, list[str]] = {}
+        """Client → the gateways that it went to, in turn."""
         self._requests: set[tuple[str, str, int]] = set()
         self._newest: dict[tuple[object, ...], tuple[int, ...]] = {}
         driver.watched.update(
@@ -39,6 +41,7 @@ class Watch:
                 Lease: self._lease,
                 Fetch: self._fetch,
                 Repair: self._repair,
+                Attach: self._attach,
             }
         )
 
@@ -84,6 +87,11 @@ class Watch:
         if (to, party.name, frame.request) in self._requests:
             self.fetched[to, party.name] += len(frame.numbers)
 
+    def _attach(self, party: Party, to: str, _: AnyFrame) -> None:
+        gone_to = self.attached.setdefault(party.name, [])
+        if to not in gone_to[-1:]:
+            gone_to.append(to)
+
     def _rises(self, what: str, party: Party, value: tuple[int, ...], *apart: object) -> None:
         """What a party says never goes back; ``apart`` tells series that have nothing to do with each other."""
         key = what, party.name, *apart
@@ -121,17 +129,25 @@ def made_up_gaps(witness: Witness, logs: Mapping[str, MemoryLog]) -> Iterator[Vi
 
 
 def restless(
-    watch: Watch, notes: Mapping[str, int], *, calm_notes: Iterable[str] = ("dropped", "shed", "gap")
+    watch: Watch,
+    notes: Mapping[str, int],
+    *,
+    together: bool = False,
+    calm_notes: Iterable[str] = ("dropped", "shed", "gap"),
 ) -> Iterator[Violation]:
     """What must not happen where nothing fails: messages fetched past the trees, frames without a table, gap notices.
 
-    A gateway asks where a source stands when it begins, and again when a plan gives it its first tree.
+    A gateway asks where a source stands when it begins, and again when a plan gives it its first tree. A client stays
+    at its first gateway, unless clients hang on several ``together``.
     """
     for (gateway, source), count in sorted(watch.fetches.items()):
         if count > 1 + notes.get("epoch", 0):
             yield Violation("calm runs are quiet", gateway, f"asked {source} for messages {count} times")
     for (gateway, source), count in sorted(watch.fetched.items()):
         yield Violation("calm runs are quiet", gateway, f"fetched {count} messages from the log of {source}")
+    for client, gateways in sorted(watch.attached.items()):
+        if len(gateways) > 1 and not together:
+            yield Violation("calm runs are quiet", client, f"left its gateway: {', '.join(gateways)}")
     for name in calm_notes:
         if notes.get(name):
             yield Violation("calm runs are quiet", "brokers", f"{notes[name]} × {name}")

@@ -199,7 +199,7 @@ class Simulation:
         violations = self.driver.failures + violations + self.watch.violations
         violations += left_over(self.driver, bound=scenario.network.queue_bound, retain=settings.retain)
         if scenario.calm:
-            violations += restless(self.watch, self.notes)
+            violations += restless(self.watch, self.notes, together=any(table.together for table in scenario.clients))
         meters = self.driver.meters.as_dict()
         counts = {
             "sessions": len(self.witness.sessions),
