@@ -269,14 +269,14 @@ def test_ticks_come_about_every_period() -> None:
 
 
 def test_a_sync_makes_the_log_durable_and_is_confirmed_in_order() -> None:
-    world = driver(line(1))
+    world = driver(line(1), tick_s=0.001)
     log = MemoryLog()
     machine = Logger(log)
     built(world, "b0", lambda _, now: machine, log)
     world.agenda.run(1.0)
-    assert log.synced == log.end == machine.synced
+    assert log.synced == machine.synced > log.end - 10
     through = [event.through for event in machine.others]  # type: ignore[union-attr]
-    assert through == list(range(1, log.end + 1))
+    assert through == list(range(1, machine.synced + 1))
 
 
 def test_a_crash_before_the_sync_is_done_may_lose_records_and_never_confirms_them() -> None:
