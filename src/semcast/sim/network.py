@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from semcast.protocol.codec import decode, encode
 from semcast.protocol.frames import AnyFrame
 from semcast.protocol.machine import Congested, Event, Received, Relieved
 from semcast.sim.clock import Agenda, Chance
 from semcast.sim.faults import Jitter, LaneFault, Loss, Partition, Twice
 from semcast.sim.meters import Meters
 from semcast.sim.parties import Party
-from semcast.sim.wire import decoded, encoded
 from semcast.trees import Topology
 
 
@@ -114,7 +114,7 @@ class Network:
             return
         if lane.version != self._version:
             self._update(lane)
-        data = encoded(frame)
+        data = encode(frame)
         self._meters.sent(frame, len(data), lane.hops, lane.link)
         if lane.shut:
             self._drop(lane, "partition", data)
@@ -196,7 +196,7 @@ class Network:
         else:
             if counted and connection == lane.connection:
                 self._served(lane)
-            self._feed(receiver, Received(lane.sender.name, decoded(data)))
+            self._feed(receiver, Received(lane.sender.name, decode(data)))
 
     def _serve(self, what: tuple[Lane, bytes, int, bool, int]) -> None:
         """A frame has waited its time out before a slow party."""
@@ -204,7 +204,7 @@ class Network:
         if counted and connection == lane.connection:
             self._served(lane)
         if lane.receiver.alive and lane.receiver.incarnation == incarnation:
-            self._feed(lane.receiver, Received(lane.sender.name, decoded(data)))
+            self._feed(lane.receiver, Received(lane.sender.name, decode(data)))
         else:
             self._drop(lane, "receiver is down", data)
 
