@@ -72,13 +72,19 @@ class Subscriber:
         self._have: dict[str, set[int]] = {}
         self._links: dict[str, _Link] = {}
         self._ending = False
-        self._ended_at = float("-inf")
+        self._leaving: dict[str, float] = {}
+        """Gateways at which the session is to end, each with when it was last told so."""
         for gateway in self._gateways if together else self._gateways[:1]:
             self._links[gateway] = _Link()
 
     def handle(self, event: Event, now: float) -> list[Command]:
         match event:
-            case Received(sender, frame) if sender in self._links:
+            case Received(sender, Detached(session=self.session)):
+                self._leaving.pop(sender, None)
+                if self._ending and not self.detached:
+                    self.detached = True
+                    return [Note("detached")]
+            case Received(sender, frame) if sender in self._links and not self._ending:
                 self._links[sender].heard_at = now
                 return self._received(sender, frame)
             case Tick():
@@ -87,12 +93,14 @@ class Subscriber:
 
     def replace(self, profile: ProfileText) -> None:
         """Ask for something else; it counts from where the gateway says, at once and everywhere."""
-        self._before = (self._profile, {})
+        if self.live_version == self._version:
+            self._before = (self._profile, {})
         self._profile, self._version = profile, self._version + 1
 
     def detach(self) -> None:
-        """End the subscription for good."""
+        """End the subscription for good, at all gateways that it may have been at."""
         self._ending = True
+        self._leaving = dict.fromkeys(self._gateways, float("-inf"))
 
     def _received(self, sender: str, frame: object) -> list[Command]:
         link = self._links[sender]
@@ -108,9 +116,6 @@ class Subscriber:
             case ProtocolError(reason):
                 link.attached_version, link.base = -1, None
                 return [Note("error", {"reason": reason})]
-            case Detached(session=self.session) if not self.detached:
-                self.detached = True
-                return [Note("detached")]
         return []
 
     def _attached(self, link: _Link, frame: Attached) -> list[Command]:
@@ -144,12 +149,10 @@ class Subscriber:
         return []
 
     def _tick(self, now: float) -> list[Command]:
-        if self.detached:
-            return []
+        commands = self._leave(now)
         if self._ending:
-            return self._end(now)
+            return commands
         self._fail_over(now)
-        commands: list[Command] = []
         for gateway, link in self._links.items():
             if link.attached_version < self._version and now - link.asked_at >= self._settings.resend_s:
                 link.asked_at = now
@@ -180,12 +183,14 @@ class Subscriber:
         if now - link.heard_at > self._settings.dead_s:
             following = self._gateways[(self._gateways.index(gateway) + 1) % len(self._gateways)]
             self._links = {following: _Link()}
+            self._leaving.pop(following, None)
+            self._leaving[gateway] = float("-inf")  # a session that nobody takes from would hold the logs
 
-    def _end(self, now: float) -> list[Command]:
-        if now - self._ended_at < self._settings.resend_s:
-            return []
-        self._ended_at = now
-        return [Send(gateway, Detach(self.session)) for gateway in self._gateways]
+    def _leave(self, now: float) -> list[Command]:
+        """End the session where it is not needed any more; said until it is heard."""
+        due = [gateway for gateway, told in self._leaving.items() if now - told >= self._settings.resend_s]
+        self._leaving |= dict.fromkeys(due, now)
+        return [Send(gateway, Detach(self.session)) for gateway in due]
 
 
 class Publisher:

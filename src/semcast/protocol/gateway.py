@@ -16,6 +16,7 @@ from semcast.protocol.filters import Filter, canonical
 from semcast.protocol.frames import (
     Attach,
     Attached,
+    Beat,
     Caught,
     Data,
     Detach,
@@ -202,7 +203,7 @@ class Gateway:
             return [self._attached(session)]
         since = self.interests.serves(asked.profile)
         if since is None:
-            return []
+            return [Send(client, Beat(now))]  # it takes a while; the client shall not go elsewhere
         return self._went_live(session, since, self.interests.unsure(asked.profile))
 
     def _reopened(self, attach: Attach, client: str, now: float) -> Session:
@@ -246,7 +247,7 @@ class Gateway:
         if session is None:
             return [Send(client, ProtocolError(f"session {taken.session} is not known here"))]
         session.taken(taken.sequence, now)
-        return []
+        return [Send(client, Beat(now))]
 
     # --- what it asks for
 

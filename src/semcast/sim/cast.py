@@ -107,7 +107,7 @@ class Cast:
         return made
 
     def _coordinator(self, name: str, at: str, line: StoreLine) -> Party:
-        def build(_: int, __: float) -> Coordinator:
+        def build(incarnation: int, __: float) -> Coordinator:
             return Coordinator(
                 name,
                 store=line,
@@ -116,6 +116,7 @@ class Cast:
                 settings=self._settings,
                 rng=self._planners.spawn(1)[0],
                 channels=self._scenario.channels,
+                incarnation=incarnation,
             )
 
         return Party(name, "coordinator", at, build, clock=self._clock())
