@@ -155,7 +155,8 @@ class Planner:
 
     def _changed(self, wishes: Wishes, old: Plan) -> Plan:
         """Subscriptions come and go one by one (2005 §3.2.4)."""
-        live = LivePlan(old, wishes.topology, lambda a, b: covers(wishes.profiles[a], wishes.profiles[b]), self._rng)
+        there = msgspec.structs.replace(old, gateways=wishes.present)
+        live = LivePlan(there, wishes.topology, lambda a, b: covers(wishes.profiles[a], wishes.profiles[b]), self._rng)
         for profile, gateways in old.subscriptions.items():
             if wishes.subscriptions.get(profile) != gateways:
                 live.unsubscribe(profile)
