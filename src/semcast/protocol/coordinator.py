@@ -69,6 +69,11 @@ class Coordinator:
         self._request = 0
         self._reorganised_at = float("-inf")
 
+    @property
+    def deployment(self) -> Deployment | None:
+        """The plan in force, as far as this coordinator knows."""
+        return self._ledger.current
+
     def leads(self, now: float) -> bool:
         return now < self._leads_until
 
