@@ -194,12 +194,10 @@ class Broker:
 
 def narrowed(data: Data, masks: list[int]) -> Data | None:
     """The messages whose mask is not empty, with these masks; the frame itself where nothing changes."""
-    if data.masks is not None and tuple(masks) == data.masks:
-        return data
     rows = [row for row, mask in enumerate(masks) if mask]
     if not rows:
         return None
-    if data.masks is None and len(rows) == len(masks):
+    if len(rows) == len(masks) and (data.masks is None or tuple(masks) == data.masks):
         return data
     kept = None if data.masks is None else tuple(masks[row] for row in rows)
     numbers, bodies = tuple(data.numbers[row] for row in rows), tuple(data.bodies[row] for row in rows)

@@ -1,0 +1,282 @@
+"""One machine at a time: events by hand, and what it answers.
+
+The overlay of the playbooks is small: a source ``s``, a broker ``m`` in the middle, and behind it the gateways ``g0`` and
+``g1``, whose bits are 0 and 1; ``c`` is the coordinator. Profiles are topics: ``a`` covers ``a/b``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from semcast.model.message import Message, ProfileText, packed
+from semcast.protocol.frames import (
+    AnyFrame,
+    Data,
+    Entry,
+    Install,
+    Key,
+    Lease,
+    PlannedTree,
+    Publish,
+    Switch,
+    Tally,
+    TreeLink,
+)
+from semcast.protocol.machine import Command, Event, Machine, Note, Received, Send, Settings, Tick
+from semcast.protocol.node import Node
+from semcast.protocol.stores import FencedError, Record, UnreachableError
+
+SETTINGS = Settings()
+KEY: Key = ("c0", 1)
+OTHER: Key = ("c1", 2)
+LINKS = (("s", "m"), ("m", "g0"), ("m", "g1"))
+
+Kind = TypeVar("Kind")
+
+
+# --- events in, commands out ----------------------------------------------------------------------------------
+
+
+def play(machine: Machine, *events: Event | tuple[str, AnyFrame], at: float = 0.0) -> list[Command]:
+    """Give a machine events, one after the other; ``("m", frame)`` is a frame that came from ``m``."""
+    commands: list[Command] = []
+    for event in events:
+        commands += machine.handle(Received(*event) if isinstance(event, tuple) else event, at)
+    return commands
+
+
+def tick(machine: Machine, at: float) -> list[Command]:
+    return machine.handle(Tick(), at)
+
+
+def sends(commands: Iterable[Command], kind: type[Kind]) -> list[tuple[str, Kind]]:
+    """Who is sent what, of one kind of frames."""
+    return [(c.to, c.frame) for c in commands if isinstance(c, Send) and isinstance(c.frame, kind)]
+
+
+def frames(commands: Iterable[Command], kind: type[Kind]) -> list[Kind]:
+    return [frame for _, frame in sends(commands, kind)]
+
+
+def only(commands: Iterable[Command], kind: type[Kind]) -> Kind:
+    """The one frame of a kind that is sent."""
+    (frame,) = frames(commands, kind)
+    return frame
+
+
+def notes(commands: Iterable[Command], what: str) -> list[dict[str, Any]]:
+    return [command.details for command in commands if isinstance(command, Note) and command.what == what]
+
+
+# --- messages and profiles ------------------------------------------------------------------------------------
+
+
+def topic(text: str) -> ProfileText:
+    return ProfileText("news", "topic", text)
+
+
+def message(text: str = "a") -> Message:
+    return Message("news", b"", text)
+
+
+def body(text: str = "a") -> bytes:
+    return packed(message(text))
+
+
+def publish(first: int, *topics: str, origin: str = "p") -> Publish:
+    return Publish(origin, first, tuple(message(text) for text in topics))
+
+
+def data(*numbers: int, key: Key = KEY, masks: tuple[int, ...] | None = None, text: str = "a", epoch: int = 1) -> Data:
+    """Messages of source ``s``, all of one topic."""
+    return Data(key, epoch, "s", numbers, masks, (body(text),) * len(numbers))
+
+
+def tally(
+    through: int,
+    counts: Mapping[int, int],
+    *,
+    key: Key = KEY,
+    epoch: int = 1,
+    previous: int = 0,
+    since: int = 0,
+    incarnation: int = 1,
+    final: bool = False,
+) -> Tally:
+    return Tally(key, epoch, previous, since, "s", incarnation, through, dict(counts), final)
+
+
+# --- what coordinators say ------------------------------------------------------------------------------------
+
+
+def planned(key: Key = KEY, gateways: tuple[int, ...] = (0, 1), *, expression: str | None = None, rendezvous: str = "s",
+            acks: bool = True) -> PlannedTree:  # fmt: skip
+    return PlannedTree(key, expression, rendezvous, LINKS, gateways, acks)
+
+
+def switch(
+    epoch: int,
+    *trees: PlannedTree,
+    scheme: str = "masked",
+    profiles: Mapping[str, tuple[str, ...]] | None = None,
+    absent: tuple[str, ...] = (),
+    term: int = 1,
+) -> Switch:
+    """A plan for sources; ``profiles`` are topics with the gateways that want them, each its own id."""
+    asked = {"a": ("g0",), "b": ("g1",)} if profiles is None else profiles
+    held = tuple((text, topic(text), gateways) for text, gateways in asked.items())
+    return Switch(term, epoch, scheme, ("g0", "g1"), held, trees, absent)
+
+
+def lease(epoch: int, echo: float = 0.0, lease_s: float = 2.0, term: int = 1) -> Lease:
+    return Lease(term, echo, lease_s, epoch)
+
+
+def entry(
+    key: Key = KEY,
+    parent: str | None = None,
+    links: Mapping[str, int | None] | None = None,
+    *,
+    ups: tuple[tuple[str, str], ...] = (),
+    bit: int | None = None,
+    acks: bool = False,
+) -> Entry:
+    """A tree at one broker; ``links`` are masks of the gateways behind each, None where everything goes over it."""
+    made = tuple(
+        TreeLink(broker, None if mask is None else bytes([mask])) for broker, mask in (links or {}).items()
+    )
+    return Entry(key, parent, made, ups, bit, acks)
+
+
+def install(
+    revision: int,
+    *entries: Entry,
+    keep: tuple[Key, ...] = (),
+    term: int = 1,
+    members: Mapping[int, tuple[Key, ...]] | None = None,
+    bit: int | None = None,
+) -> Install:
+    """Tables; ``members`` are a gateway's trees per epoch."""
+    held = tuple((epoch, tuple((key, None) for key in keys)) for epoch, keys in (members or {}).items())
+    return Install(term, revision, entries, keep, held, ("s",), bit)
+
+
+# --- nodes ----------------------------------------------------------------------------------------------------
+
+
+def source_node(
+    log: MemoryLog | None = None,
+    *,
+    notes: MemoryNotes | None = None,
+    settings: Settings = SETTINGS,
+    incarnation: int = 1,
+) -> Node:
+    """The node ``s``: a source whose only neighbour is ``m``."""
+    return Node(
+        "s", neighbours=["m"], coordinators=["c"], settings=settings, notes=notes or MemoryNotes(),
+        log=log if log is not None else MemoryLog(), incarnation=incarnation,
+    )  # fmt: skip
+
+
+def gateway_node(
+    name: str = "g0", *, notes: MemoryNotes | None = None, settings: Settings = SETTINGS, incarnation: int = 1
+) -> Node:
+    return Node(
+        name, neighbours=["m"], coordinators=["c"], settings=settings, notes=notes or MemoryNotes(), gateway=True,
+        incarnation=incarnation,
+    )  # fmt: skip
+
+
+def broker_node(name: str = "m", *, notes: MemoryNotes | None = None, incarnation: int = 1) -> Node:
+    return Node(
+        name, neighbours=["s", "g0", "g1"], coordinators=["c"], settings=SETTINGS, notes=notes or MemoryNotes(),
+        incarnation=incarnation,
+    )  # fmt: skip
+
+
+# --- what survives a crash ------------------------------------------------------------------------------------
+
+
+class MemoryLog:
+    """A log that never loses anything; the driver's syncs are the tests' business."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.trimmed = 0
+
+    @property
+    def end(self) -> int:
+        return len(self.records)
+
+    def append(self, records: Iterable[Record]) -> None:
+        for record in records:
+            assert record.number == self.end + 1
+            self.records.append(record)
+
+    def read(self, first: int, through: int, limit: int) -> list[Record]:
+        begin = max(first, self.trimmed)
+        return self.records[begin : max(begin, min(through, begin + limit))]
+
+    def trim(self, through: int) -> None:
+        assert through <= self.end
+        self.trimmed = max(self.trimmed, through)
+
+    def high_water(self, origin: str) -> tuple[int, int]:
+        found = [(record.sequence, record.number) for record in self.records if record.origin == origin]
+        return found[-1] if found else (-1, 0)
+
+
+class MemoryNotes:
+    def __init__(self) -> None:
+        self._values: dict[str, bytes] = {}
+
+    def get(self, name: str) -> bytes | None:
+        return self._values.get(name)
+
+    def put(self, name: str, value: bytes | None) -> None:
+        if value is None:
+            self._values.pop(name, None)
+        else:
+            self._values[name] = value
+
+    def items(self, prefix: str) -> list[tuple[str, bytes]]:
+        return sorted((name, value) for name, value in self._values.items() if name.startswith(prefix))
+
+
+class MemoryStore:
+    """What coordinators share; ``reachable`` can be taken away."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.values: dict[str, bytes] = {}
+        self.term = 0
+        self.reachable = True
+        self._now = now
+        self._leader, self._until = "", 0.0
+
+    def lead(self, who: str, lease_s: float) -> int | None:
+        self._reached()
+        if self._now() < self._until and self._leader != who:
+            return None
+        if self._now() >= self._until:
+            self.term += 1
+        self._leader, self._until = who, self._now() + lease_s
+        return self.term
+
+    def commit(self, term: int, changes: Mapping[str, bytes | None]) -> None:
+        self._reached()
+        if term != self.term:
+            raise FencedError(f"term {term} is over")
+        for name, value in changes.items():
+            if value is None:
+                self.values.pop(name, None)
+            else:
+                self.values[name] = value
+
+    def read(self) -> dict[str, bytes]:
+        self._reached()
+        return dict(self.values)
+
+    def _reached(self) -> None:
+        if not self.reachable:
+            raise UnreachableError("the store does not answer")
