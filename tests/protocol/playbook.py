@@ -1,7 +1,7 @@
 """One machine at a time: events by hand, and what it answers.
 
-The overlay of the playbooks is small: a source ``s``, a broker ``m`` in the middle, and behind it the gateways ``g0`` and
-``g1``, whose bits are 0 and 1; ``c`` is the coordinator. Profiles are topics: ``a`` covers ``a/b``.
+The overlay of the playbooks is small: a source ``s``, a broker ``m`` in the middle, and behind it the gateways
+``g0`` and ``g1``, whose bits are 0 and 1; ``c`` is the coordinator. Profiles are topics: ``a`` covers ``a/b``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from semcast.protocol.frames import (
     Tally,
     TreeLink,
 )
-from semcast.protocol.machine import Command, Event, Machine, Note, Received, Send, Settings, Tick
+from semcast.protocol.machine import Command, Event, Machine, Note, Received, Send, Settings, Synced, Tick
 from semcast.protocol.node import Node
 from semcast.protocol.stores import FencedError, Record, UnreachableError
 
@@ -67,6 +67,13 @@ def only(commands: Iterable[Command], kind: type[Kind]) -> Kind:
 
 def notes(commands: Iterable[Command], what: str) -> list[dict[str, Any]]:
     return [command.details for command in commands if isinstance(command, Note) and command.what == what]
+
+
+def log_and_sync(source: Node, first: int, *topics: str, at: float = 1.0) -> list[Command]:
+    """Publish messages to a source, and tell it that they are durable."""
+    play(source, ("pub", publish(first, *topics)), at=at)
+    assert source.source is not None
+    return play(source, Synced(source.source.log.end), at=at)
 
 
 # --- messages and profiles ------------------------------------------------------------------------------------
@@ -121,12 +128,13 @@ def switch(
     scheme: str = "masked",
     profiles: Mapping[str, tuple[str, ...]] | None = None,
     absent: tuple[str, ...] = (),
+    gateways: tuple[str, ...] = ("g0", "g1"),
     term: int = 1,
 ) -> Switch:
     """A plan for sources; ``profiles`` are topics with the gateways that want them, each its own id."""
     asked = {"a": ("g0",), "b": ("g1",)} if profiles is None else profiles
-    held = tuple((text, topic(text), gateways) for text, gateways in asked.items())
-    return Switch(term, epoch, scheme, ("g0", "g1"), held, trees, absent)
+    held = tuple((text, topic(text), wanting) for text, wanting in asked.items())
+    return Switch(term, epoch, scheme, gateways, held, trees, absent)
 
 
 def lease(epoch: int, echo: float = 0.0, lease_s: float = 2.0, term: int = 1) -> Lease:
@@ -143,9 +151,7 @@ def entry(
     acks: bool = False,
 ) -> Entry:
     """A tree at one broker; ``links`` are masks of the gateways behind each, None where everything goes over it."""
-    made = tuple(
-        TreeLink(broker, None if mask is None else bytes([mask])) for broker, mask in (links or {}).items()
-    )
+    made = tuple(TreeLink(broker, None if mask is None else bytes([mask])) for broker, mask in (links or {}).items())
     return Entry(key, parent, made, ups, bit, acks)
 
 

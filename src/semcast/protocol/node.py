@@ -131,18 +131,19 @@ class Node:
     def _told(self, sender: str, frame: Install | Switch | Lease | Live | AskSamples | Welcome) -> list[Command]:
         match frame:
             case Install():
-                before = set(self.broker.tables)
                 newer = (frame.term, frame.revision) > self.broker.revision
                 answer = self.broker.install(frame, self._incarnation)
                 if newer and self.gateway is not None:
                     self.gateway.install(frame)
                 if newer and self.source is not None:
-                    self.source.closed(sorted(before - self.broker.tables.keys()))
+                    self.source.close(self.broker.tables)
                 return [Send(sender, answer)]
             case Live() if self.gateway is not None:
                 return self.gateway.live(frame)
             case Switch() if self.source is not None:
-                return self.source.switch(frame, sender)
+                answers = self.source.switch(frame, sender)
+                self.source.close(self.broker.tables)  # who was cut off switches late: old trees may be gone by then
+                return answers
             case Lease() if self.source is not None:
                 self.source.lease(frame)
             case AskSamples() if self.source is not None:

@@ -7,7 +7,7 @@ a lease from the coordinator, so that one that is cut off cannot go on with prof
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -223,11 +223,10 @@ class Source:
             self._ways[key].rendezvous,
         )  # fmt: skip
 
-    def closed(self, keys: Iterable[Key]) -> None:
-        """Trees that brokers have forgotten need no tallies any more."""
-        for key in keys:
-            if self._closing.pop(key, None) is not None:
-                del self._counts[key], self._ways[key]
+    def close(self, known: Container[Key]) -> None:
+        """Old trees that the broker here does not know any more need no tallies."""
+        for key in [key for key in self._closing if key not in known]:
+            del self._closing[key], self._counts[key], self._ways[key]
 
     def ack(self, ack: Ack) -> list[Command]:
         """All gateways of a tree have everything through a position; the log needs it no longer."""
