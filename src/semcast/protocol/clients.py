@@ -119,13 +119,17 @@ class Subscriber:
         return []
 
     def _attached(self, link: _Link, frame: Attached) -> list[Command]:
+        positions, behind = dict(frame.positions), dict(frame.behind)
+        for source, position in positions.items():
+            if self._start == "latest":
+                self.cursor.setdefault(source, behind.get(source, position))
+        if any(position > self.cursor.get(source, 0) for source, position in behind.items()):
+            # Another gateway was first, and began earlier: this one's progress would hide what only that one brings.
+            link.base, link.asked_at = None, float("-inf")
+            return []
         if link.base != frame.base:
             link.base = link.sequence = frame.base
         link.attached_version = max(link.attached_version, frame.version)
-        positions = dict(frame.positions)
-        for source, position in positions.items():
-            if self._start == "latest":
-                self.cursor.setdefault(source, position)
         if frame.version <= self.live_version:
             return []
         self.live_version = frame.version
@@ -217,7 +221,7 @@ class Publisher:
     def handle(self, event: Event, now: float) -> list[Command]:
         match event:
             case Received(_, Published(origin=self.name, through=through, position=position)):
-                return self._published(through, position)
+                return self._published(through, position, now)
             case Received(_, Refused(origin=self.name, expected=int(expected))) if expected >= self._first:
                 self._in_flight = 0
                 return []
@@ -233,8 +237,8 @@ class Publisher:
         self._in_flight = skip + len(messages)
         return [Send(self.source, Publish(self.name, self._first + skip, messages))]
 
-    def _published(self, through: int, position: int) -> list[Command]:
-        """Everything through a number is in the log; its last at this position."""
+    def _published(self, through: int, position: int, now: float) -> list[Command]:
+        """Everything through a number is in the log, its last at this position: there is room for more."""
         count = through + 1 - self._first
         if count <= 0:
             return []
@@ -242,4 +246,5 @@ class Publisher:
             self._waiting.popleft()
         first, self._first = self._first, through + 1
         self._in_flight = max(0, self._in_flight - count)
-        return [Note("published", {"first": first, "through": through, "position": position})]
+        done = Note("published", {"first": first, "through": through, "position": position})
+        return [done, *self._send(now, self._in_flight)]

@@ -380,6 +380,8 @@ class Attached(Frame, frozen=True, tag="attached"):
     """Sequence numbers go on from here."""
     expected_delay_ms: float | None = None
     """Where the client's bound cannot be met: what to expect instead."""
+    behind: tuple[tuple[str, int], ...] = ()
+    """Per source: what matches behind this position comes over this session; what came before, it cannot vouch for."""
 
 
 class Deliver(Frame, frozen=True, tag="deliver"):

@@ -109,8 +109,14 @@ class Gateway:
         return commands
 
     def _attached(self, session: Session) -> Command:
-        positions = tuple(sorted(session.positions.items()))
-        answer = Attached(session.id, session.attach.version, positions, session.base, session.expected_delay_ms)
+        answer = Attached(
+            session.id,
+            session.attach.version,
+            tuple(sorted(session.positions.items())),
+            session.base,
+            session.expected_delay_ms,
+            tuple(sorted(session.began.items())),
+        )
         return Send(session.client, answer)
 
     # --- from trees and logs

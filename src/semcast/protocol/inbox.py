@@ -160,17 +160,15 @@ class Inbox:
         if self.begun is None:
             self.begun = caught.through
         self.top = max(self.top, caught.through)
-        if caught.more:
+        if caught.more or (caught.incarnation == self._incarnation and caught.epoch < self.epoch):
+            # Part of an answer, or one that a tree has overtaken with word of a newer plan: it knows not all trees.
             self._move(caught.through)
             if self.verify is not None and caught.through >= self.verify:
                 self.verify = None
                 self._advance()
             return
         known = self._early | {key: lane.above for key, lane in self._lanes.items()}
-        same = caught.incarnation == self._incarnation
-        self._incarnation = caught.incarnation
-        if not same or caught.epoch >= self.epoch:
-            self.epoch, self.since = caught.epoch, caught.since
+        self._incarnation, self.epoch, self.since = caught.incarnation, caught.epoch, caught.since
         self._lanes = {
             key: Lane(caught.through, count, {number for number in known.get(key, ()) if number > caught.through})
             for key, count in caught.counts

@@ -83,6 +83,8 @@ class Session:
         self.live = False
         self.ways: dict[str, Way] = {}
         self.positions: dict[str, int] = {}
+        self.began: dict[str, int] = {}
+        """Per source: all that is its own behind this position is sent."""
         self.before: tuple[ProfileText, dict[str, int]] | None = (
             None if attach.before is None else (attach.before, dict(attach.until))
         )
@@ -168,7 +170,7 @@ class Session:
         way = Way(first, max(first, position, lost), after=after, quiet=earliest and source not in self.cursor)
         way.sent = {number for number in self._have.pop(source, ()) if number > first}
         way.held = {number: body for number, body in held.items() if number > first}
-        self.ways[source] = way
+        self.ways[source], self.began[source] = way, first
         self.cursor.setdefault(source, first)
         if inbox is not None:
             self.caught_up(inbox)

@@ -1,0 +1,300 @@
+"""Subscribers that survive gateways, and publishers that survive sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+
+import pytest
+
+from semcast.protocol.clients import Publisher, Subscriber
+from semcast.protocol.frames import (
+    Attach,
+    Attached,
+    Deliver,
+    Detach,
+    Detached,
+    Gap,
+    Progress,
+    ProtocolError,
+    Publish,
+    Published,
+    Refused,
+    Taken,
+)
+from tests.protocol.playbook import SETTINGS, body, frames, message, notes, only, play, sends, tick, topic
+
+AGAIN = SETTINGS.resend_s + 0.01
+DEAD = SETTINGS.dead_s + 0.01
+BASE = 1 << 32
+
+
+def subscriber(*gateways: str, together: bool = False, start: str = "latest", ordered: bool = False) -> Subscriber:
+    return Subscriber(
+        "sub", "x", gateways or ("g0", "g1"), topic("a"), settings=SETTINGS, together=together, start=start,
+        ordered=ordered,
+    )  # fmt: skip
+
+
+def attached(version: int = 0, at: int = 10, base: int = BASE, behind: int | None = None) -> Attached:
+    return Attached("x", version, (("s", at),), base, None, (("s", at if behind is None else behind),))
+
+
+def deliver(sequence: int, number: int) -> Deliver:
+    return Deliver("x", BASE + sequence, "s", number, body())
+
+
+def progress(sequence: int, through: int) -> Progress:
+    return Progress("x", BASE + sequence, "s", through)
+
+
+def delivered(commands: list[object]) -> list[int]:
+    return [details["number"] for details in notes(commands, "delivered")]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def client() -> Subscriber:
+    """A subscriber that is live at ``g0`` behind position 10."""
+    made = subscriber()
+    tick(made, 0)
+    play(made, ("g0", attached()))
+    return made
+
+
+# --- attaching
+
+
+def test_a_subscription_is_asked_for_until_it_is_live() -> None:
+    client = subscriber("g0")
+    asked = only(tick(client, 0), Attach)
+    assert (asked.session, asked.profile, asked.cursor, asked.base) == ("x", topic("a"), (), None)
+    assert frames(tick(client, SETTINGS.resend_s / 2), Attach) == []
+    assert frames(tick(client, AGAIN), Attach) == [asked]
+    live = {"version": 0, "positions": {"s": 10}, "expected_delay_ms": None}
+    assert notes(play(client, ("g0", attached())), "live") == [live]
+    assert frames(tick(client, 9), Attach) == []
+
+
+def test_live_is_said_once_however_often_it_is_heard(client: Subscriber) -> None:
+    assert notes(play(client, ("g0", attached())), "live") == []
+
+
+def test_what_does_not_come_from_its_gateway_is_not_heard(client: Subscriber) -> None:
+    assert play(client, ("g1", deliver(1, 11))) == []
+
+
+# --- go back n
+
+
+def test_frames_are_taken_in_sequence_and_what_was_left_out_is_waited_for(client: Subscriber) -> None:
+    assert delivered(play(client, ("g0", deliver(1, 11)))) == [11]
+    assert delivered(play(client, ("g0", deliver(3, 13)))) == []
+    assert only(tick(client, 1), Taken) == Taken("x", BASE + 1)
+    said_again = [("g0", deliver(n, 10 + n)) for n in (2, 3)]
+    assert delivered(play(client, *said_again)) == [12, 13]
+    assert only(tick(client, 2), Taken) == Taken("x", BASE + 3)
+
+
+def test_a_frame_that_comes_twice_counts_once(client: Subscriber) -> None:
+    assert delivered(play(client, ("g0", deliver(1, 11)), ("g0", deliver(1, 11)))) == [11]
+
+
+def test_news_are_acknowledged_at_the_next_tick_and_else_now_and_then(client: Subscriber) -> None:
+    assert sends(tick(client, 0.1), Taken) == [("g0", Taken("x", BASE))]
+    assert sends(tick(client, 0.2), Taken) == []
+    play(client, ("g0", deliver(1, 11)))
+    assert sends(tick(client, 0.3), Taken) == [("g0", Taken("x", BASE + 1))]
+    assert sends(tick(client, 0.4), Taken) == []
+    assert sends(tick(client, 0.4 + SETTINGS.beat_s), Taken) == [("g0", Taken("x", BASE + 1))]
+
+
+def test_sequence_numbers_of_another_life_of_the_session_are_not_mixed_up(client: Subscriber) -> None:
+    play(client, ("g0", deliver(1, 11)))
+    play(client, ("g0", attached(base=2 * BASE)))
+    assert delivered(play(client, ("g0", deliver(2, 12)))) == []
+    assert delivered(play(client, ("g0", Deliver("x", 2 * BASE + 1, "s", 12, body())))) == [12]
+
+
+# --- failing over
+
+
+def test_a_silent_gateway_is_left_for_the_next_with_cursor_and_what_is_above_it(client: Subscriber) -> None:
+    play(client, ("g0", deliver(1, 11)), ("g0", progress(2, 12)), ("g0", deliver(3, 15)), at=1.0)
+    assert sends(tick(client, 1.0 + SETTINGS.dead_s - 0.1), Attach) == []
+    ((to, asked),) = sends(tick(client, 1.0 + DEAD), Attach)
+    assert to == "g1"
+    assert (asked.cursor, asked.have, asked.base) == ((("s", 12),), (("s", (15,)),), None)
+
+
+def test_after_a_failover_nothing_is_delivered_twice(client: Subscriber) -> None:
+    play(client, ("g0", deliver(1, 11)), ("g0", progress(2, 12)), ("g0", deliver(3, 15)), at=1.0)
+    tick(client, 1.0 + DEAD)
+    play(client, ("g1", attached(at=20, behind=12)), at=5.0)
+    again = [("g1", deliver(n, number)) for n, number in enumerate((11, 12, 14, 15, 16), 1)]
+    assert delivered(play(client, *again, at=5.0)) == [14, 16]
+
+
+def test_the_last_gateway_is_followed_by_the_first() -> None:
+    client = subscriber("g0", "g1")
+    asked = [to for at in range(12) for to, _ in sends(tick(client, at), Attach)]
+    assert [to for to, _ in groupby(asked)] == ["g0", "g1", "g0", "g1"]
+
+
+def test_who_has_one_gateway_stays_with_it(client: Subscriber) -> None:
+    alone = subscriber("g0")
+    assert [to for at in (0, DEAD) for to, _ in sends(tick(alone, at), Attach)] == ["g0", "g0"]
+
+
+def test_a_gateway_that_does_not_know_the_session_any_more_is_asked_anew(client: Subscriber) -> None:
+    play(client, ("g0", deliver(1, 11)), ("g0", progress(2, 12)), at=1.0)
+    assert notes(play(client, ("g0", ProtocolError("session x is not known here")), at=1.0), "error")
+    assert delivered(play(client, ("g0", deliver(3, 13)), at=1.0)) == []  # from before, not in sequence with what comes
+    asked = only(tick(client, 1.1), Attach)
+    assert (asked.base, asked.cursor) == (None, (("s", 12),))
+
+
+# --- progress and gaps
+
+
+def test_progress_moves_the_cursor_and_never_back(client: Subscriber) -> None:
+    play(client, ("g0", progress(1, 20)), ("g0", progress(2, 15)))
+    assert client.cursor == {"s": 20}
+
+
+def test_a_gap_is_told_once_and_only_for_what_the_client_lacks(client: Subscriber) -> None:
+    play(client, ("g0", progress(1, 20)))
+    commands = play(client, ("g0", Gap("x", BASE + 2, "s", 15, 30)), ("g0", Gap("x", BASE + 3, "s", 15, 30)))
+    assert notes(commands, "gap") == [{"source": "s", "first": 20, "through": 30}]
+    assert client.cursor == {"s": 30}
+
+
+def test_who_begins_at_the_earliest_has_no_cursor_before_it_is_told() -> None:
+    client = subscriber("g0", start="earliest")
+    tick(client, 0)
+    play(client, ("g0", attached(at=10, behind=0)))
+    assert client.cursor == {}
+    assert delivered(play(client, ("g0", deliver(1, 3)))) == [3]
+
+
+# --- several gateways together
+
+
+def test_several_gateways_together_deliver_each_message_once() -> None:
+    client = subscriber("g0", "g1", together=True)
+    assert [to for to, _ in sends(tick(client, 0), Attach)] == ["g0", "g1"]
+    play(client, ("g0", attached()), ("g1", attached()))
+    assert delivered(play(client, ("g0", deliver(1, 11)), ("g1", deliver(1, 11)), ("g1", deliver(2, 12)))) == [11, 12]
+    assert sends(tick(client, 1), Taken) == [("g0", Taken("x", BASE + 1)), ("g1", Taken("x", BASE + 2))]
+
+
+def test_a_gateway_that_begins_later_than_the_first_is_asked_to_begin_where_that_one_did() -> None:
+    """What it says of its progress would else hide what only the first gateway was to bring."""
+    client = subscriber("g0", "g1", together=True)
+    tick(client, 0)
+    play(client, ("g0", attached(at=10)), ("g1", attached(at=15)))
+    play(client, ("g1", progress(1, 20)))
+    assert delivered(play(client, ("g0", deliver(1, 12)))) == [12]
+    ((to, asked),) = sends(tick(client, 0.1), Attach)
+    assert (to, asked.cursor, asked.base) == ("g1", (("s", 10),), None)
+    play(client, ("g1", attached(at=15, base=2 * BASE, behind=10)))
+    play(client, ("g1", Progress("x", 2 * BASE + 1, "s", 20)))
+    assert client.cursor == {"s": 20}
+
+
+# --- replacing and leaving
+
+
+def test_a_replacement_is_asked_for_where_the_client_is_attached(client: Subscriber) -> None:
+    client.replace(topic("b"))
+    asked = only(tick(client, 1), Attach)
+    assert (asked.profile, asked.version, asked.before, asked.until, asked.base) == (
+        topic("b"), 1, topic("a"), (), BASE,
+    )  # fmt: skip
+    assert notes(play(client, ("g0", attached(0))), "live") == []
+    (live,) = notes(play(client, ("g0", attached(1, at=30, behind=10))), "live")
+    assert (live["version"], live["positions"]) == (1, {"s": 30})
+
+
+def test_a_client_that_moves_after_a_replacement_says_where_the_earlier_profile_ended(client: Subscriber) -> None:
+    client.replace(topic("b"))
+    tick(client, 1)
+    play(client, ("g0", attached(1, at=30, behind=10)), at=1.0)
+    asked = only(tick(client, 1.0 + DEAD), Attach)
+    assert (asked.profile, asked.before, asked.until) == (topic("b"), topic("a"), (("s", 30),))
+
+
+def test_the_earlier_profile_is_forgotten_when_the_cursor_has_passed_its_end(client: Subscriber) -> None:
+    client.replace(topic("b"))
+    tick(client, 1)
+    play(client, ("g0", attached(1, at=30, behind=10)), ("g0", progress(1, 30)), at=1.0)
+    asked = only(tick(client, 1.0 + DEAD), Attach)
+    assert (asked.before, asked.until) == (None, ())
+
+
+def test_leaving_is_said_to_all_gateways_until_one_confirms_it(client: Subscriber) -> None:
+    client.detach()
+    assert [to for to, _ in sends(tick(client, 1), Detach)] == ["g0", "g1"]
+    assert tick(client, 1.1) == []
+    assert len(sends(tick(client, 1 + AGAIN), Detach)) == 2
+    assert len(notes(play(client, ("g0", Detached("x"))), "detached")) == 1
+    assert tick(client, 9) == []
+
+
+# --- publishers
+
+
+def publisher(batch: int = 256) -> Publisher:
+    return Publisher("p", "s", settings=replace(SETTINGS, batch=batch))
+
+
+def sent(commands: list[object]) -> list[tuple[int, list[str | None]]]:
+    return [(frame.first, [m.topic for m in frame.messages]) for frame in frames(commands, Publish)]  # type: ignore[arg-type]
+
+
+def test_messages_are_sent_at_once_and_again_until_they_are_published() -> None:
+    made = publisher()
+    assert sent(made.publish([message("a"), message("b")], 0)) == [(0, ["a", "b"])]
+    assert sent(tick(made, SETTINGS.resend_s / 2)) == []
+    assert sent(tick(made, AGAIN)) == [(0, ["a", "b"])]
+    commands = play(made, ("s", Published("p", 1, 7)))
+    assert notes(commands, "published") == [{"first": 0, "through": 1, "position": 7}]
+    assert made.waiting == 0
+    assert tick(made, 9) == []
+
+
+def test_what_is_published_later_goes_out_behind_what_is_under_way() -> None:
+    made = publisher()
+    made.publish([message("a")], 0)
+    assert sent(made.publish([message("b")], 0)) == [(1, ["b"])]
+    assert sent(tick(made, AGAIN)) == [(0, ["a", "b"])]
+
+
+def test_part_of_what_waits_may_be_published_and_is_not_sent_again() -> None:
+    made = publisher()
+    made.publish([message("a"), message("b"), message("c")], 0)
+    assert notes(play(made, ("s", Published("p", 1, 7))), "published") == [{"first": 0, "through": 1, "position": 7}]
+    assert notes(play(made, ("s", Published("p", 1, 7))), "published") == []
+    assert sent(tick(made, AGAIN)) == [(2, ["c"])]
+
+
+def test_a_refusal_makes_the_publisher_begin_with_the_first_that_waits() -> None:
+    made = publisher()
+    made.publish([message("a")], 0)
+    made.publish([message("b")], 0)
+    play(made, ("s", Refused("p", 1, "message 0 of 'p' has not come", 0)))
+    assert sent(made.publish([message("c")], 0)) == [(0, ["a", "b", "c"])]
+
+
+def test_more_than_a_batch_goes_out_batch_by_batch_as_fast_as_it_is_acknowledged() -> None:
+    made = publisher(batch=2)
+    assert sent(made.publish([message(t) for t in "abcde"], 0)) == [(0, ["a", "b"])]
+    assert sent(play(made, ("s", Published("p", 1, 2)))) == [(2, ["c", "d"])]
+    assert sent(play(made, ("s", Published("p", 3, 4)))) == [(4, ["e"])]
+    assert sent(play(made, ("s", Published("p", 4, 5)))) == []
+
+
+def test_words_for_another_publisher_are_not_heard() -> None:
+    made = publisher()
+    made.publish([message("a")], 0)
+    assert play(made, ("s", Published("q", 0, 1))) == []
+    assert made.waiting == 1
