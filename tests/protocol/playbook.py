@@ -6,7 +6,7 @@ The overlay of the playbooks is small: a source ``s``, a broker ``m`` in the mid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from semcast.model.message import Message, ProfileText, packed
@@ -25,7 +25,7 @@ from semcast.protocol.frames import (
 )
 from semcast.protocol.machine import Command, Event, Machine, Note, Received, Send, Settings, Synced, Tick
 from semcast.protocol.node import Node
-from semcast.protocol.stores import FencedError, Record, UnreachableError
+from semcast.sim.stores import MemoryLog, MemoryNotes
 
 SETTINGS = Settings()
 KEY: Key = ("c0", 1)
@@ -73,7 +73,10 @@ def log_and_sync(source: Node, first: int, *topics: str, at: float = 1.0) -> lis
     """Publish messages to a source, and tell it that they are durable."""
     play(source, ("pub", publish(first, *topics)), at=at)
     assert source.source is not None
-    return play(source, Synced(source.source.log.end), at=at)
+    log = source.source.log
+    assert isinstance(log, MemoryLog)
+    log.sync(log.end)
+    return play(source, Synced(log.end), at=at)
 
 
 # --- messages and profiles ------------------------------------------------------------------------------------
@@ -199,90 +202,3 @@ def broker_node(name: str = "m", *, notes: MemoryNotes | None = None, incarnatio
         name, neighbours=["s", "g0", "g1"], coordinators=["c"], settings=SETTINGS, notes=notes or MemoryNotes(),
         incarnation=incarnation,
     )  # fmt: skip
-
-
-# --- what survives a crash ------------------------------------------------------------------------------------
-
-
-class MemoryLog:
-    """A log that never loses anything; the driver's syncs are the tests' business."""
-
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-        self.trimmed = 0
-
-    @property
-    def end(self) -> int:
-        return len(self.records)
-
-    def append(self, records: Iterable[Record]) -> None:
-        for record in records:
-            assert record.number == self.end + 1
-            self.records.append(record)
-
-    def read(self, first: int, through: int, limit: int) -> list[Record]:
-        begin = max(first, self.trimmed)
-        return self.records[begin : max(begin, min(through, begin + limit))]
-
-    def trim(self, through: int) -> None:
-        assert through <= self.end
-        self.trimmed = max(self.trimmed, through)
-
-    def high_water(self, origin: str) -> tuple[int, int]:
-        found = [(record.sequence, record.number) for record in self.records if record.origin == origin]
-        return found[-1] if found else (-1, 0)
-
-
-class MemoryNotes:
-    def __init__(self) -> None:
-        self._values: dict[str, bytes] = {}
-
-    def get(self, name: str) -> bytes | None:
-        return self._values.get(name)
-
-    def put(self, name: str, value: bytes | None) -> None:
-        if value is None:
-            self._values.pop(name, None)
-        else:
-            self._values[name] = value
-
-    def items(self, prefix: str) -> list[tuple[str, bytes]]:
-        return sorted((name, value) for name, value in self._values.items() if name.startswith(prefix))
-
-
-class MemoryStore:
-    """What coordinators share; ``reachable`` can be taken away."""
-
-    def __init__(self, now: Callable[[], float]) -> None:
-        self.values: dict[str, bytes] = {}
-        self.term = 0
-        self.reachable = True
-        self._now = now
-        self._leader, self._until = "", 0.0
-
-    def lead(self, who: str, lease_s: float) -> int | None:
-        self._reached()
-        if self._now() < self._until and self._leader != who:
-            return None
-        if self._now() >= self._until:
-            self.term += 1
-        self._leader, self._until = who, self._now() + lease_s
-        return self.term
-
-    def commit(self, term: int, changes: Mapping[str, bytes | None]) -> None:
-        self._reached()
-        if term != self.term:
-            raise FencedError(f"term {term} is over")
-        for name, value in changes.items():
-            if value is None:
-                self.values.pop(name, None)
-            else:
-                self.values[name] = value
-
-    def read(self) -> dict[str, bytes]:
-        self._reached()
-        return dict(self.values)
-
-    def _reached(self) -> None:
-        if not self.reachable:
-            raise UnreachableError("the store does not answer")

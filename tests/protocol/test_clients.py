@@ -231,13 +231,26 @@ def test_the_earlier_profile_is_forgotten_when_the_cursor_has_passed_its_end(cli
     assert (asked.before, asked.until) == (None, ())
 
 
-def test_leaving_is_said_to_all_gateways_until_one_confirms_it(client: Subscriber) -> None:
+def test_leaving_is_said_to_every_gateway_until_that_one_has_heard_it(client: Subscriber) -> None:
     client.detach()
     assert [to for to, _ in sends(tick(client, 1), Detach)] == ["g0", "g1"]
     assert tick(client, 1.1) == []
-    assert len(sends(tick(client, 1 + AGAIN), Detach)) == 2
     assert len(notes(play(client, ("g0", Detached("x"))), "detached")) == 1
+    assert [to for to, _ in sends(tick(client, 1 + AGAIN), Detach)] == ["g1"]
+    assert notes(play(client, ("g1", Detached("x"))), "detached") == []
     assert tick(client, 9) == []
+
+
+def test_who_is_leaving_takes_nothing_more(client: Subscriber) -> None:
+    client.detach()
+    assert play(client, ("g0", deliver(1, 11))) == []
+
+
+def test_who_moves_on_ends_his_session_where_he_was(client: Subscriber) -> None:
+    assert sends(tick(client, DEAD), Detach) == []  # said at the next tick, when it is elsewhere
+    assert [to for to, _ in sends(tick(client, DEAD + 0.1), Detach)] == ["g0"]
+    assert notes(play(client, ("g0", Detached("x"))), "detached") == []
+    assert sends(tick(client, DEAD + 2), Detach) == []
 
 
 # --- publishers
