@@ -7,6 +7,9 @@ from semcast.protocol.machine import Settings
 from semcast.protocol.planner import reduced
 from semcast.trees.topology import Topology
 
+_Network = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+"""Brokers that can be used, and links between them that cannot."""
+
 
 class Overlay:
     """Brokers by their heartbeats. Sources and gateways are those that the topology names."""
@@ -16,7 +19,8 @@ class Overlay:
         self._settings = settings
         self._heard: dict[str, float] = {}
         self._down: dict[str, frozenset[str]] = {}
-        self._cached: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], Topology] = {}
+        self._cached: dict[_Network, Topology] = {}
+        self._seen: tuple[tuple[set[str], dict[str, frozenset[str]]], _Network] | None = None
         self.sources = tuple(broker.id for broker in topology.brokers if "source" in broker.roles)
         self.gateways = tuple(broker.id for broker in topology.brokers if "gateway" in broker.roles)
         """In bit order. A bit, once given, is never given to another."""
@@ -34,9 +38,11 @@ class Overlay:
     def alive(self, now: float) -> set[str]:
         return {broker for broker, at in self._heard.items() if now - at <= self._settings.dead_s}
 
-    def network(self, now: float) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    def network(self, now: float) -> _Network:
         """Brokers that hang together, and links between living brokers that one end does not hear over."""
         alive = self.alive(now)
+        if self._seen is not None and self._seen[0] == (alive, self._down):
+            return self._seen[1]
         down = tuple(
             (link.a, link.b)
             for link in self._topology.links
@@ -48,6 +54,7 @@ class Overlay:
         found = brokers, tuple(link for link in down if set(link) <= within)
         if part is not None:
             self._cached = {found: part} if found not in self._cached else self._cached
+        self._seen = ((alive, dict(self._down)), found)
         return found
 
     def _silent(self, at: str, other: str) -> bool:

@@ -24,6 +24,9 @@ class Wanted(NamedTuple):
     bit: int | None
 
 
+_NOTHING = Wanted({}, (), (), None)
+
+
 class _Known:
     """What one broker was told, and what it has said that it has."""
 
@@ -88,8 +91,8 @@ class Rollout:
         commands: list[Command] = []
         for broker in sorted(alive & (desired.keys() | self._known.keys())):
             known = self._known.setdefault(broker, _Known())
-            wanted = desired.get(broker, Wanted({}, (), (), None))
-            if known.told != wanted:
+            wanted = desired.get(broker, _NOTHING)
+            if known.told is not wanted and known.told != wanted:
                 self.revision += 1
                 known.told, known.revision, known.done = wanted, self.revision, False
                 known.told_at = float("-inf")
