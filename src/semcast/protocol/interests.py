@@ -35,8 +35,10 @@ class InterestSet:
         serial = live.serial
         if serial in self._sent and serial > self.confirmed:
             self.confirmed = serial
+            # What was given up in between and came back is live from here on only.
+            lasted = self._live.intersection(*(held for number, held in self._sent.items() if number <= serial))
             self._live = self._sent[serial]
-            self._since = {profile: self._since.get(profile, live) for profile in self._live}
+            self._since = {profile: self._since[profile] if profile in lasted else live for profile in self._live}
             self._sent = {number: held for number, held in self._sent.items() if number >= serial}
 
     def unsure(self, profile: ProfileText) -> dict[str, int]:
