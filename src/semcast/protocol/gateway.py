@@ -62,6 +62,8 @@ class Gateway:
             saved = msgspec.msgpack.decode(value, type=Saved)
             self._open(saved.attach, saved.client, now)
             self.sessions[name.removeprefix(_SESSION)].dirty = False
+        if self.sessions:
+            self._changed()  # or the coordinator would hear first that nothing is wanted here any more
 
     # --- from the coordinator
 
@@ -180,7 +182,7 @@ class Gateway:
         commands = []
         if caught.lost:
             for session in self.sessions.values():
-                commands += session.gap(caught.source, caught.lost)
+                commands += session.gap(caught.source, caught.lost, inbox.frontier)
         inbox.caught(caught)
         for session in self.sessions.values():
             if caught.source in session.ways:
@@ -253,6 +255,8 @@ class Gateway:
         if session is None:
             return [Send(client, ProtocolError(f"session {taken.session} is not known here"))]
         session.taken(taken.sequence, now)
+        if session.live and taken.sequence < session.base:
+            return [self._attached(session)]  # it has not heard that the session has begun anew
         return [Send(client, Beat(now))]
 
     # --- what it asks for

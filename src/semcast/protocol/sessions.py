@@ -40,7 +40,7 @@ class Way:
     after: int = 0
     """And the source has to follow this plan or a later one."""
     quiet: bool = False
-    """It asked for the earliest there is: nothing before that is missed."""
+    """It asked for the earliest there is, and has heard nothing yet: nothing before that is missed."""
     held: dict[int, bytes] = field(default_factory=dict)
     """What has arrived and must wait: for the fill, or, in source order, for what comes before it."""
     sent: set[int] = field(default_factory=set)
@@ -283,7 +283,7 @@ class Session:
         way = self.ways[source]
         if self.before is not None and way.told < self.before[1].get(source, 0):
             through = min(through, self.before[1][source])
-        commands = self.gap(source, lost) if lost and not way.quiet else []
+        commands = self.gap(source, lost, 0)
         for number, body in sorted(found.items()):
             if way.told < number <= through and number not in way.sent:
                 if self.room <= 0:
@@ -309,19 +309,19 @@ class Session:
         way = self.ways[source]
         if through <= way.told or self.room <= 0:
             return []
-        way.told = through
+        way.told, way.quiet = through, False
         way.sent = {number for number in way.sent if number > through}
         return self._send(Progress(self.id, self.sequence + 1, source, through))
 
-    def gap(self, source: str, lost: int) -> list[Command]:
-        """Tell the client what it will never get."""
+    def gap(self, source: str, lost: int, frontier: int) -> list[Command]:
+        """Tell the client what it will never get; nothing through the gateway's frontier is lost for who follows."""
         way = self.ways.get(source)
         if way is None or lost <= way.told:
             return []
-        first, way.told = way.told, lost
+        first, way.told = way.told if way.filling else max(way.told, frontier), lost
         way.sent = {number for number in way.sent if number > lost}
         way.held = {number: body for number, body in way.held.items() if number > lost}
-        return self._send(Gap(self.id, self.sequence + 1, source, first, lost))
+        return [] if way.quiet else self._send(Gap(self.id, self.sequence + 1, source, first, lost))
 
     def needed(self, source: str, frontier: int) -> int:
         """The log may forget what comes before, as far as this session is concerned."""
