@@ -243,6 +243,15 @@ def test_a_profile_is_replaced_at_one_position() -> None:
     assert asked(node, 2) == [topic("b")]
 
 
+def test_what_went_out_under_the_old_profile_is_never_behind_the_position_of_the_new_one(gateway: Node) -> None:
+    play(gateway, ("sub", attach(profile=topic("b"), version=1, base=BASE)))
+    assert delivered(play(gateway, ("m", data(14)), ("m", data(15, text="b")))) == [14]
+    commands = play(gateway, ("c", live(2, at=12)))
+    assert only(commands, Attached).positions == (("s", 14),)
+    assert delivered(commands) == [15]
+    assert delivered(play(gateway, ("m", data(13)), ("m", data(11, text="b")), ("m", data(16, text="b")))) == [13, 16]
+
+
 def test_until_the_new_profile_is_live_the_old_one_counts(gateway: Node) -> None:
     play(gateway, ("sub", attach(profile=topic("b"), version=1, base=BASE)))
     assert delivered(play(gateway, ("m", data(11)), ("m", data(12, text="b")))) == [11]

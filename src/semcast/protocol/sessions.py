@@ -197,7 +197,7 @@ class Session:
         way = self.ways.get(source)
         if way is None:
             return 0
-        return max(way.told, *way.sent) if self.attach.ordered and way.sent else way.told
+        return max([way.told, *way.sent])
 
     def settle(self, frontiers: Mapping[str, int]) -> bool:
         """Forget the earlier profile when nothing is to come that it counts for; did that happen?"""
