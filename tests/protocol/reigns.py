@@ -1,0 +1,144 @@
+"""A coordinator at work: its clock, its store, and brokers that do what they are told unless a test holds them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from semcast.model.message import ProfileText
+from semcast.protocol.coordinator import Coordinator
+from semcast.protocol.frames import (
+    AnyFrame,
+    Heartbeat,
+    Install,
+    Installed,
+    Interests,
+    Lease,
+    Live,
+    Switch,
+    Switched,
+)
+from semcast.protocol.machine import Command, Event, Send, Settings
+from semcast.sim.stores import MemoryCoordinatorStore, StoreLine
+from semcast.trees import Broker, Link, Topology
+from tests.protocol.playbook import SETTINGS, frames, play, tick
+
+EVERYBODY = ("g0", "g1", "m", "s")
+
+
+def overlay(*more: Link) -> Topology:
+    """``s`` – ``m`` – ``g0``, ``g1``; more links as they are given."""
+    brokers = [Broker("s", roles=("source",)), Broker("m")]
+    brokers += [Broker(name, roles=("gateway",)) for name in ("g0", "g1")]
+    return Topology.of(brokers, [Link("s", "m"), Link("m", "g0"), Link("m", "g1"), *more])
+
+
+class World:
+    """What coordinators share: true time, the store, and brokers with their states."""
+
+    def __init__(self, topology: Topology | None = None) -> None:
+        self.now = 0.0
+        self.topology = topology or overlay()
+        self.store = MemoryCoordinatorStore(lambda: self.now)
+        self.incarnations = dict.fromkeys([broker.id for broker in self.topology.brokers], 1)
+        self.installed: dict[str, Install] = {}
+        self.follows: dict[str, tuple[int, int]] = {}
+        self.ends: dict[str, int] = {}
+        self.clean: dict[str, int] = {}
+
+    def beat(self, broker: str, down: tuple[str, ...] = ()) -> Heartbeat:
+        told = self.installed.get(broker)
+        revision = (told.term, told.revision) if told is not None else (0, 0)
+        incarnation = self.incarnations[broker]
+        if broker.startswith("s"):
+            epoch, since = self.follows.get(broker, (0, 0))
+            return Heartbeat(broker, incarnation, self.now, revision, down, self.ends.get(broker, 0), epoch, since)
+        clean = (("s", self.clean.get(broker, 0)),) if broker.startswith("g") else ()
+        return Heartbeat(broker, incarnation, self.now, revision, down, clean=clean)
+
+    def crash(self, broker: str) -> None:
+        self.incarnations[broker] += 1
+        self.installed.pop(broker, None)
+        self.follows.pop(broker, None)
+
+    def answer(self, sent: Send) -> AnyFrame | None:
+        """What a broker says to a frame of the coordinator."""
+        incarnation = self.incarnations.get(sent.to, 1)
+        match sent.frame:
+            case Install(term=term, revision=revision):
+                self.installed[sent.to] = sent.frame
+                return Installed(sent.to, incarnation, term, revision)
+            case Switch(term=term, epoch=epoch):
+                if epoch > self.follows.get(sent.to, (0, 0))[0]:
+                    self.follows[sent.to] = (epoch, self.ends.get(sent.to, 0))
+                return Switched(sent.to, incarnation, term, *self.follows[sent.to])
+        return None
+
+
+class Reign:
+    """One coordinator in its world."""
+
+    def __init__(self, world: World, name: str = "c", *, scheme: str = "masked", settings: Settings = SETTINGS,
+                 incarnation: int = 1) -> None:  # fmt: skip
+        self.world = world
+        self.line = StoreLine(world.store)
+        self.machine = Coordinator(
+            name, store=self.line, topology=world.topology, scheme=scheme, settings=settings,
+            rng=np.random.default_rng(1), incarnation=incarnation,
+        )  # fmt: skip
+
+    def hears(self, *events: Event | tuple[str, AnyFrame]) -> list[Command]:
+        return play(self.machine, *events, at=self.world.now)
+
+    def tick(self, after: float = 0.1) -> list[Command]:
+        """Let time go by; nobody says anything."""
+        self.world.now = round(self.world.now + after, 6)
+        return tick(self.machine, self.world.now)
+
+    def step(self, *, silent: Iterable[str] = (), deaf: Iterable[str] = (), after: float = 0.1,
+             down: dict[str, tuple[str, ...]] | None = None) -> list[Command]:  # fmt: skip
+        """Heartbeats of all but the ``silent``, a tick, and the answers of all but these and the ``deaf``."""
+        away = {*silent}
+        commands: list[Command] = []
+        for broker in self.world.incarnations:
+            if broker not in away:
+                commands += self.hears((broker, self.world.beat(broker, (down or {}).get(broker, ()))))
+        commands += self.tick(after)
+        for sent in commands:
+            if isinstance(sent, Send) and sent.to not in away | {*deaf}:
+                said = self.world.answer(sent)
+                if said is not None:
+                    commands = [*commands, *self.hears((sent.to, said))]
+        return commands
+
+    def settle(self, **held: object) -> list[Command]:
+        """Go on for so long that everybody who is silent is dead, and nothing is under way; all that was said."""
+        commands = [command for _ in range(16) for command in self.step(after=0.25, **held)]  # type: ignore[arg-type]
+        assert self.phase == "settled"
+        return commands
+
+    @property
+    def phase(self) -> object:
+        return self.machine.state()["phase"]
+
+    @property
+    def epoch(self) -> object:
+        return self.machine.state()["epoch"]
+
+    @property
+    def draining(self) -> object:
+        return self.machine.state()["draining"]
+
+
+def interests(gateway: str, serial: int, *profiles: ProfileText, incarnation: int = 1,
+              bounds: tuple[float | None, ...] = ()) -> tuple[str, Interests]:  # fmt: skip
+    return gateway, Interests(gateway, incarnation, serial, profiles, bounds)
+
+
+def lives(commands: Iterable[Command]) -> list[Live]:
+    return frames(commands, Live)
+
+
+def leased(commands: Iterable[Command]) -> bool:
+    return bool(frames(commands, Lease))
