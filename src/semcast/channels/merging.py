@@ -146,6 +146,8 @@ class _Search:
         self._gain = gain
         self._channels: list[Channel | None] = []
         room = max(16, 2 * len(channels))
+        self._living = np.zeros(room, np.bool_)
+        self._links = np.zeros(room)
         self._shared = np.zeros((room, room))
         self._bound = np.zeros((room, room))
         self._exact = np.zeros((room, room), np.bool_)
@@ -159,15 +161,16 @@ class _Search:
         """Take in a channel, and see what it shares with all others."""
         number = len(self._channels)
         self._make_room(number + 1)
-        others = np.array([n for n, other in enumerate(self._channels) if other is not None], np.int64)
+        others = np.flatnonzero(self._living)
         shared = np.empty(len(others))
         kernels.common_weights(self._rows, others, channel.row, self._weights, shared)
         shared /= self._total
-        links = np.array([self._alive(n).links for n in others.tolist()])
         self._channels.append(channel)
+        self._living[number] = True
+        self._links[number] = channel.links
         self._rows[number] = channel.row
         self._shared[others, number] = shared
-        self._bound[others, number] = shared * np.minimum(links, channel.links)
+        self._bound[others, number] = shared * np.minimum(self._links[others], channel.links)
         better = others[self._bound[others, number] > self._best[others]]
         self._best[better], self._best_at[better] = self._bound[better, number], number
 
@@ -191,6 +194,7 @@ class _Search:
         pair = self._alive(a), self._alive(b)
         for number in (a, b):
             self._channels[number] = None
+            self._living[number] = False
             self._bound[number, :] = self._bound[:, number] = 0.0
         for row in np.flatnonzero(np.isin(self._best_at, (a, b)) & (self._best > 0)).tolist():
             self._look(row)
@@ -216,6 +220,7 @@ class _Search:
             more = ((0, room), (0, room))
             self._shared, self._bound = np.pad(self._shared, more), np.pad(self._bound, more)
             self._exact = np.pad(self._exact, more)
+            self._living, self._links = np.pad(self._living, (0, room)), np.pad(self._links, (0, room))
             self._best, self._best_at = np.pad(self._best, (0, room)), np.pad(self._best_at, (0, room))
             self._rows = np.pad(self._rows, ((0, room), (0, 0)))
 

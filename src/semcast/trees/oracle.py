@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from semcast.trees.demand import Demand
-from semcast.trees.dual_ascent import lower_bound
 from semcast.trees.graph import FloatArray, Graph
-from semcast.trees.steiner import THOROUGH, Effort, local_search
+from semcast.trees.steiner import THOROUGH, Effort, certified
 
 
 class OracleCosts(NamedTuple):
@@ -42,9 +41,8 @@ class Oracle:
         """Links of the best tree known, and a lower bound on any; the same for the same set."""
         known = self._known.get(gateways)
         if known is None:
-            tree = local_search(self._graph, self._source, gateways, self._effort)
-            bound = lower_bound(self._graph, self._source, gateways)
-            known = self._known[gateways] = (tree.cost, min(bound.value, tree.cost))
+            found = certified(self._graph, self._source, gateways, self._effort)
+            known = self._known[gateways] = (found.tree.cost, found.bound)
         return known
 
     def costs(
