@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semcast.experiments import oracle
+from semcast.experiments import oracle, oracle_figure
 from semcast.experiments.demands import INTERESTS, Independent, Setting, disjoint, draw, intervals
 from semcast.planning.masks import interested
 from semcast.trees import Topology
 from semcast.trees.generators import generate
+from semcast.trees.roles import SOURCE
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_independent_matches_have_their_chance() -> None:
 
 
 def test_a_table_goes_on_where_it_was_left(tmp_path: Path) -> None:
-    cases = [oracle.Case(4, "disjoint-97", seed) for seed in (1, 2)]
+    cases = [oracle.Case("waxman-4", "disjoint-97", seed) for seed in (1, 2)]
     small = Setting(brokers=80, clients=300, sample=120, held_out=10)
     path = tmp_path / "oracle.csv"
     (first,) = oracle.table(path, cases[:1], 1, small)
@@ -64,5 +65,17 @@ def test_a_table_goes_on_where_it_was_left(tmp_path: Path) -> None:
         assert row.masked_1 <= row.one_tree
         assert min(row.semcast, row.semcast_merge, row.semcast_noisemerge, row.semcast_threshold) >= row.bound
         assert row.semcast_o <= row.semcast
-    gap = oracle.gaps(rows, 64)[4, "disjoint-97"]
+    gap = oracle.gaps(rows, 64)["waxman-4", "disjoint-97"]
     assert gap.bound >= max(gap.oracle, 0)
+    (axes,) = oracle_figure.drawn(rows).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["disjoint-97"]
+
+
+@pytest.mark.parametrize("network", oracle.REAL)
+def test_a_real_network_has_as_many_gateways_as_a_drawn_one(network: str) -> None:
+    pytest.importorskip("topohub")
+    real, again, other = (oracle.overlay(network, 600, seed)[0] for seed in (1, 1, 2))
+    assert len(real.gateways) == 120
+    assert sum(SOURCE in broker.roles for broker in real.brokers) == 1
+    assert real.gateways == again.gateways
+    assert real.gateways != other.gateways

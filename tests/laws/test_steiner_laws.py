@@ -16,6 +16,7 @@ from semcast.trees.steiner import (
     QUICK,
     THOROUGH,
     SteinerTree,
+    certified,
     local_search,
     shortest_path_tree,
     takahashi_matsuyama,
@@ -64,6 +65,26 @@ def test_bound_optimum_local_search_and_takahashi_matsuyama_are_in_this_order(ca
     assert optimum <= quick(*case).cost + slack
     assert found <= takahashi_matsuyama(*case).cost <= 2 * optimum + slack
     assert optimum <= shortest_path_tree(*case).cost + slack
+
+
+@given(cases(), st.integers(0, 8))
+def test_a_certified_tree_is_that_of_local_search_and_its_bound_never_above_the_optimum(
+    case: Case, rounds: int
+) -> None:
+    optimum = cheapest(*case)
+    tree, bound = certified(*case, QUICK, rounds=rounds)
+    assert tree.pairs.tolist() == quick(*case).pairs.tolist()
+    assert bound <= optimum * (1 + 1e-12)
+    assert certified(*case, QUICK, rounds=rounds + 8).bound >= bound
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_of_a_search_is_as_near_as_that_of_an_ascent_by_itself(seed: int) -> None:
+    graph = random_graph(200, 500, seed, real=False)
+    terminals = np.random.default_rng(seed).choice(200, 40, replace=False).tolist()
+    tree, bound = certified(graph, 7, terminals)
+    assert bound >= 0.98 * lower_bound(graph, 7, terminals).value
+    assert tree.cost <= 1.06 * bound
 
 
 @given(cases(14), st.integers(0, 5))

@@ -10,31 +10,38 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
 from semcast.experiments.demands import INTERESTS, Setting, draw
-from semcast.experiments.papers import paper_costs
+from semcast.experiments.networks import topohub
+from semcast.experiments.papers import PaperCost, paper_costs
 from semcast.planning import masked
 from semcast.planning.masks import interested, mask_bytes
 from semcast.trees import Demand, Graph, Topology, Tree, evaluate
 from semcast.trees.choice import Choice
 from semcast.trees.generators import generate
 from semcast.trees.oracle import Oracle
-from semcast.trees.roles import SOURCE
+from semcast.trees.roles import SOURCE, with_roles
 from semcast.trees.steiner import local_search
 
 CHANNELS = (1, 16, 64)
+PAPERS = ("semcast", "semcast_merge", "semcast_noisemerge", "semcast_threshold", "semcast_o")
+GATEWAYS = 120  # of a real network, drawn at random
+WAXMAN = ("waxman-4", "waxman-10")
+REAL = ("caida/2024-08/7018", "caida/2024-08/3356", "backbone/europe")
+"""Networks of TopoHub: two carriers' routers as CAIDA saw them (594 and 404), Europe's backbone lines (852)."""
 
 
 class Case(NamedTuple):
     """One overlay with one workload."""
 
-    degree: int
+    network: str
+    """``waxman-`` and a mean degree, or a name of TopoHub's."""
     interest: str
     seed: int
 
@@ -42,7 +49,7 @@ class Case(NamedTuple):
 class Row(NamedTuple):
     """Mean transmissions per held-out message, and what it took to plan them."""
 
-    degree: int
+    network: str
     interest: str
     seed: int
     gateways: float
@@ -62,6 +69,10 @@ class Row(NamedTuple):
     semcast_threshold: float
     semcast_o: float
     semcast_channels: int
+    semcast_merge_channels: int
+    semcast_noisemerge_channels: int
+    semcast_threshold_channels: int
+    semcast_o_channels: int
     oracle: float
     bound: float
     """What no tree can do without, certified."""
@@ -71,6 +82,8 @@ class Row(NamedTuple):
     plan_seconds_1: float
     plan_seconds_16: float
     plan_seconds_64: float
+    seconds: float
+    """CPU time of the whole row."""
 
 
 class Gap(NamedTuple):
@@ -80,14 +93,15 @@ class Gap(NamedTuple):
     bound: float
 
 
-FULL = [Case(degree, name, seed) for seed in (1, 2, 3) for degree in (4, 10) for name in INTERESTS]
-QUICK = [Case(degree, name, 1) for degree in (4, 10) for name in ("disjoint-41", "independent-19", "hot-80")]
+FULL = [Case(network, name, seed) for seed in (1, 2, 3) for network in WAXMAN for name in INTERESTS]
+FULL += [Case(network, name, 1) for network in REAL for name in INTERESTS]
+QUICK = [Case(network, name, 1) for network in WAXMAN for name in ("disjoint-41", "independent-19", "hot-80")]
 
 
 def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
     """Draw, plan on the sample, and count on the held-out messages; all but the seconds depends on the case only."""
-    rng = np.random.default_rng([case.seed, case.degree])
-    topology = generate("waxman", setting.brokers, rng, degree=float(case.degree), sources=1)
+    started = time.process_time()
+    topology, rng = overlay(case.network, setting.brokers, case.seed)
     (source,) = (node for node, broker in enumerate(topology.brokers) if SOURCE in broker.roles)
     drawn = draw(INTERESTS[case.interest], topology, case.seed, setting)
     held_out = drawn.held_out
@@ -97,7 +111,7 @@ def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
     papers = paper_costs(topology, source, drawn, case.seed)
     sizes = interested(held_out)
     return Row(
-        degree=case.degree,
+        network=case.network,
         interest=case.interest,
         seed=case.seed,
         gateways=float(sizes.mean()),
@@ -108,12 +122,7 @@ def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
         masked_1=one.transmissions,
         masked_16=some.transmissions,
         masked_64=many.transmissions,
-        semcast=papers["semcast"].with_leg,
-        semcast_merge=papers["semcast-merge"].with_leg,
-        semcast_noisemerge=papers["semcast-noisemerge"].with_leg,
-        semcast_threshold=papers["semcast-threshold"].with_leg,
-        semcast_o=papers["semcast-o"].with_leg,
-        semcast_channels=papers["semcast"].channels,
+        **_named(papers),
         oracle=float(oracle.found.mean()),
         bound=float(oracle.bound.mean()),
         channels_16=some.channels,
@@ -122,12 +131,24 @@ def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
         plan_seconds_1=one.seconds,
         plan_seconds_16=some.seconds,
         plan_seconds_64=many.seconds,
+        seconds=time.process_time() - started,
     )
+
+
+def overlay(network: str, brokers: int, seed: int) -> tuple[Topology, np.random.Generator]:
+    """A drawn network with that many brokers, or a real one; one source, gateways at random."""
+    if network.startswith("waxman-"):
+        degree = int(network.removeprefix("waxman-"))
+        rng = np.random.default_rng([seed, degree])
+        return generate("waxman", brokers, rng, degree=float(degree), sources=1), rng
+    rng = np.random.default_rng([seed, 0])
+    found, _ = topohub(network)
+    return with_roles(found, rng, gateways=GATEWAYS / len(found.brokers), sources=1), rng
 
 
 def table(path: Path, cases: Sequence[Case], jobs: int = 2, setting: Setting = Setting()) -> Iterator[Row]:  # noqa: B008
     """Measure what ``path`` has no row of yet, in ``jobs`` processes; yields all rows, those that were there first."""
-    known = {Case(row.degree, row.interest, row.seed): row for row in read(path)} if path.exists() else {}
+    known = {Case(row.network, row.interest, row.seed): row for row in read(path)} if path.exists() else {}
     yield from (known[case] for case in cases if case in known)
     left = [case for case in cases if case not in known]
     with path.open("a", newline="") as file, ProcessPoolExecutor(jobs) as workers:
@@ -146,16 +167,22 @@ def read(path: Path) -> list[Row]:
         return [Row(**{name: kinds[name](value) for name, value in line.items()}) for line in csv.DictReader(file)]
 
 
-def gaps(rows: Iterable[Row], channels: int) -> dict[tuple[int, str], Gap]:
-    """Per degree and workload, over all seeds together: what masked channels cost above the oracle and the bound."""
-    sums: dict[tuple[int, str], list[float]] = {}
+def gaps(rows: Iterable[Row], channels: int) -> dict[tuple[str, str], Gap]:
+    """Per network and workload, over all seeds together: what masked channels cost above the oracle and the bound."""
+    sums: dict[tuple[str, str], list[float]] = {}
     for row in rows:
-        total = sums.setdefault((row.degree, row.interest), [0.0, 0.0, 0.0])
+        total = sums.setdefault((row.network, row.interest), [0.0, 0.0, 0.0])
         for place, value in enumerate((getattr(row, f"masked_{channels}"), row.oracle, row.bound)):
             total[place] += value
     return {
         key: Gap(100 * (ours / oracle - 1), 100 * (ours / bound - 1)) for key, (ours, oracle, bound) in sums.items()
     }
+
+
+def _named(papers: Mapping[str, PaperCost]) -> dict[str, Any]:
+    found = {scheme: papers[scheme.replace("_", "-")] for scheme in PAPERS}
+    costs = {scheme: cost.with_leg for scheme, cost in found.items()}
+    return costs | {f"{scheme}_channels": cost.channels for scheme, cost in found.items()}
 
 
 class _Planned(NamedTuple):

@@ -1,4 +1,4 @@
-"""`semcast figures oracle`: what each scheme costs above the per-message oracle, by workload."""
+"""`semcast figures oracle`: what each scheme costs above the per-message oracle, by network and workload."""
 
 from __future__ import annotations
 
@@ -7,60 +7,83 @@ from pathlib import Path
 from typing import Any
 
 from semcast.experiments.demands import INTERESTS, Setting
-from semcast.experiments.oracle import FULL, QUICK, Row, gaps, table
-from semcast.experiments.output import dress, figure, mean, save
+from semcast.experiments.oracle import FULL, PAPERS, QUICK, REAL, WAXMAN, Row, gaps, table
+from semcast.experiments.output import dress, figure, save
 from semcast.model.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY
 
 _SCHEMES = {
-    "masked_64": ("masked, at most 64 channels", BLUE),
-    "masked_16": ("masked, at most 16", SKY),
-    "masked_1": ("masked, one tree", BLACK),
-    "one_tree_filtered": ("a Steiner tree of all gateways, filtered", GREEN),
-    "spt": ("shortest-path tree, filtered at every hop", ORANGE),
+    "masked_64": ("masked, at most 64 channels", BLUE, "o"),
+    "masked_16": ("masked, at most 16", SKY, "o"),
+    "masked_1": ("masked, one tree", BLACK, "o"),
+    "one_tree_filtered": ("a Steiner tree of all gateways, filtered", GREEN, "s"),
+    "spt": ("shortest-path tree, filtered at every hop", ORANGE, "s"),
 }
-_PAPERS = ("semcast", "semcast_merge", "semcast_noisemerge", "semcast_threshold", "semcast_o")
+_TICKS = (0, 5, 10, 20, 50, 100, 200, 500, 1000)
 _QUICK_SETTING = Setting(brokers=100, clients=1000, sample=1000, held_out=60)
 
 
 def oracle(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Measure the table (rows that are there already are kept) and draw it; the whole takes half an hour."""
+    """Measure the table (rows that are there already are kept) and draw it."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / ("oracle-quick.csv" if quick else "oracle.csv")
     cases = [case._replace(seed=case.seed + seed - 1) for case in (QUICK if quick else FULL)]
-    rows = []
+    rows: list[Row] = []
     for row in table(path, cases, setting=_QUICK_SETTING if quick else Setting()):
         rows.append(row)
-        progress(f"{len(rows)} of {len(cases)} cases")
-    files = [path, *save(_drawn(rows), out, path.stem)]
+        progress(f"{len(rows)} of {len(cases)} cases, the last one {row.network} {row.interest}")
+    files = [path]
+    for networks, name in ((WAXMAN, path.stem), (REAL, f"{path.stem}-real")):
+        shown = [row for row in rows if row.network in networks]
+        if shown:
+            files += save(drawn(shown), out, name)
     return {"seed": seed, "quick": quick, "note": _note(rows, quick), "files": [str(file) for file in files]}
+
+
+def drawn(rows: Sequence[Row]) -> Any:
+    """A panel per network and a line per workload; a mark at the mean of the seeds, a line from least to most."""
+    networks = [name for name in (*WAXMAN, *REAL) if any(row.network == name for row in rows)]
+    names = [name for name in INTERESTS if any(row.interest == name for row in rows)]
+    made, panels = figure(len(networks), width=2 + 4 * len(networks), height=4.8, sharey=True, squeeze=False)
+    for axes, network in zip(panels[0], networks, strict=True):
+        for scheme in PAPERS:
+            label = "the papers' five schemes, legs included" if scheme == PAPERS[0] else None
+            _marks(axes, rows, network, names, scheme, label, GREY, "d")
+        for scheme, (label, colour, mark) in reversed(_SCHEMES.items()):
+            _marks(axes, rows, network, names, scheme, label, colour, mark)
+        dress(axes, _title(network), "% above a tree per message", "")
+        axes.set_xscale("symlog", linthresh=20, linscale=1.2)
+        axes.set_xticks(_TICKS, [str(tick) for tick in _TICKS], fontsize=7)
+        axes.minorticks_off()
+        axes.set_xlim(-3, 1500)
+        axes.set_yticks(range(len(names)), names)
+        axes.axvline(0, color=GREY, linewidth=0.8)
+    panels[0][0].invert_yaxis()  # shared by all
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    made.legend(handles[::-1], labels[::-1], loc="outside lower center", ncols=3, fontsize=7)
+    return made
+
+
+def _marks(
+    axes: Any, rows: Sequence[Row], network: str, names: Sequence[str], scheme: str, label: str | None, colour: str,
+    mark: str,
+) -> None:  # fmt: skip
+    for place, name in enumerate(names):
+        above = [100 * _above(row, scheme) for row in rows if (row.network, row.interest) == (network, name)]
+        if above:
+            axes.plot([min(above), max(above)], [place, place], color=colour, linewidth=1)
+            axes.plot(
+                sum(above) / len(above), place, mark, color=colour, markersize=5, alpha=0.9, linestyle="none",
+                markeredgecolor="white", markeredgewidth=0.4, label=label,
+            )  # fmt: skip
+            label = None
+
+
+def _title(network: str) -> str:
+    return f"Waxman, degree {network.removeprefix('waxman-')}" if network in WAXMAN else network
 
 
 def _above(row: Row, scheme: str) -> float:
     return float(getattr(row, scheme)) / row.oracle - 1
-
-
-def _drawn(rows: Sequence[Row]) -> Any:
-    degrees = sorted({row.degree for row in rows})
-    names = [name for name in INTERESTS if any(row.interest == name for row in rows)]
-    drawn, panels = figure(len(degrees), width=10, height=4.6, sharey=True, squeeze=False)
-    width = 0.8 / len(_SCHEMES)
-    for axes, degree in zip(panels[0], degrees, strict=True):
-        for number, (scheme, (label, colour)) in enumerate(_SCHEMES.items()):
-            values = [
-                mean(_above(row, scheme) for row in rows if (row.degree, row.interest) == (degree, name))
-                for name in names
-            ]
-            places = [place + (number - 2) * width for place in range(len(names))]
-            axes.barh(
-                places, [100 * value.value for value in values], width, color=colour, label=label,
-                xerr=[100 * value.margin for value in values], error_kw={"linewidth": 0.7, "ecolor": GREY},
-            )  # fmt: skip
-        dress(axes, f"Waxman, degree {degree}", "% above a tree per message", "")
-        axes.set_yticks(range(len(names)), names)
-        axes.axvline(0, color=GREY, linewidth=0.8)
-    panels[0][0].invert_yaxis()  # shared by all
-    drawn.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7)
-    return drawn
 
 
 def _note(rows: Sequence[Row], quick: bool) -> list[str]:
@@ -72,11 +95,11 @@ def _note(rows: Sequence[Row], quick: bool) -> list[str]:
         average, certain = sum(over) / len(over), sum(bound) / len(bound)
         lines.append(
             f"At most {channels} masked channels: {average:.1f} % above the oracle on average, {max(over):.1f} % at "
-            f"worst ({worst[1]}, degree {worst[0]}); {certain:.1f} % above the bound."
+            f"worst ({worst[1]}, {_title(worst[0])}); {certain:.1f} % above the bound."
         )
     spt = [100 * _above(row, "spt") for row in rows]
     lines.append(f"Shortest paths filtered at every hop: {min(spt):.0f} to {max(spt):.0f} % above the oracle.")
-    for scheme in _PAPERS:
+    for scheme in PAPERS:
         above = [100 * _above(row, scheme) for row in rows]
         name = scheme.replace("_", "-")
         lines.append(f"{name}, legs included: {min(above):.0f} to {max(above):.0f} % above the oracle.")

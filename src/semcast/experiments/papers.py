@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semcast.channels import SCHEMES, Selectivity
+from semcast.channels import SCHEMES, Selectivity, overlap
 from semcast.experiments.demands import Drawn
 from semcast.planning import Subscriptions
 from semcast.planning.build import Request, make_plan
@@ -27,7 +27,8 @@ def paper_costs(topology: Topology, source: int, drawn: Drawn, seed: int) -> dic
     subscriptions = _subscriptions(topology, drawn)
     selectivity = Selectivity.of(drawn.sample_matches, len(subscriptions.distinct))
     name = topology.brokers[source].id
-    request = Request(topology, name, subscriptions, selectivity, seed, "broker")
+    matrix = overlap(selectivity, least=1.0)
+    request = Request(topology, name, subscriptions, selectivity, seed, "broker", matrix=matrix)
     found = {}
     for scheme in SCHEMES:
         plan = make_plan(scheme, request)

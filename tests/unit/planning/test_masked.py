@@ -10,6 +10,7 @@ from semcast.planning.masks import interested, mask_bytes
 from semcast.planning.signatures import Signatures
 from semcast.trees import Demand, Graph
 from semcast.trees.generators import generate
+from semcast.trees.masked_tree import as_tree
 
 GATEWAYS = list(range(0, 60, 4))
 
@@ -84,6 +85,29 @@ def test_a_replanned_tree_grows_to_new_gateways(graph: Graph) -> None:
     old = masked.plan(graph, {2: few}, 2, np.random.default_rng(0))
     new = masked.replan(graph, old, {2: groups(3), 11: groups(4)}, 2, np.random.default_rng(0), 10_000)
     assert all(tree.nodes >= {2, 11, *GATEWAYS} for tree in new.trees)
+
+
+def test_settling_lowers_the_mean_and_ends_when_that_no_longer_pays(graph: Graph) -> None:
+    seen = Signatures.of({2: groups(3, kinds=40)})
+    search = masked.Search(graph, seen, 6, np.random.default_rng(0))
+    search.run(20_000)
+    before = seen.mean(seen.counts(graph, search.trees).min(axis=0))
+    search.settle()
+    settled = seen.mean(seen.counts(graph, search.trees).min(axis=0))
+    search.polish()
+    assert settled < before
+    assert seen.mean(seen.counts(graph, search.trees).min(axis=0)) > 0.99 * settled
+
+
+def test_a_proposal_may_start_from_the_tree_of_one_message_alone(graph: Graph) -> None:
+    seen = Signatures.of({2: groups(3), 9: groups(4)})
+    search = masked.Search(graph, seen, 4, np.random.default_rng(0))
+    everybody = {2, 9, *GATEWAYS}
+    for search.proposals in (1, 2):
+        for anchor in range(len(seen)):
+            start = as_tree(search._start(anchor))
+            assert start.nodes >= everybody
+    assert start.root == int(seen.source[-1])
 
 
 def test_signatures_do_not_depend_on_the_order_of_messages() -> None:
