@@ -65,8 +65,14 @@ def test_a_table_goes_on_where_it_was_left(tmp_path: Path) -> None:
         assert row.masked_1 <= row.one_tree
         assert min(row.semcast, row.semcast_merge, row.semcast_noisemerge, row.semcast_threshold) >= row.bound
         assert row.semcast_o <= row.semcast
+    row = rows[0]
     gap = oracle.gaps(rows, 64)["waxman-4", "disjoint-97"]
     assert gap.bound >= max(gap.oracle, 0)
+    assert oracle.beaten_by(rows[0]) == []
+    few = rows[0]._replace(semcast_threshold=0.9 * row.masked_1, semcast_threshold_channels=1)
+    many = few._replace(semcast_threshold_channels=max(few.channels_64, few.channels_16), masked_64=0.8 * row.masked_1)
+    assert oracle.beaten_by(few) == ["semcast_threshold"]
+    assert oracle.beaten_by(many) == []
     (axes,) = oracle_figure.drawn(rows).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["disjoint-97"]
 

@@ -179,6 +179,18 @@ def gaps(rows: Iterable[Row], channels: int) -> dict[tuple[str, str], Gap]:
     }
 
 
+def beaten_by(row: Row) -> list[str]:
+    """The schemes that cost less than masked channels which are at most as many; none is what is wanted."""
+    ours = ((1, row.masked_1), (row.channels_16, row.masked_16), (row.channels_64, row.masked_64))
+    rivals = {"spt": (1, row.spt), "one_tree": (1, row.one_tree), "one_tree_filtered": (1, row.one_tree_filtered)}
+    rivals |= {name: (int(getattr(row, f"{name}_channels")), float(getattr(row, name))) for name in PAPERS}
+    return [
+        name
+        for name, (channels, cost) in rivals.items()
+        if min(mine for count, mine in ours if count <= channels) > cost
+    ]
+
+
 def _named(papers: Mapping[str, PaperCost]) -> dict[str, Any]:
     found = {scheme: papers[scheme.replace("_", "-")] for scheme in PAPERS}
     costs = {scheme: cost.with_leg for scheme, cost in found.items()}
