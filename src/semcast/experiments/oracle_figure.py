@@ -43,14 +43,14 @@ def drawn(rows: Sequence[Row]) -> Any:
     """A panel per network and a line per workload; a mark at the mean of the seeds, a line from least to most."""
     networks = [name for name in (*WAXMAN, *REAL) if any(row.network == name for row in rows)]
     names = [name for name in INTERESTS if any(row.interest == name for row in rows)]
-    made, panels = figure(len(networks), width=2 + 4 * len(networks), height=4.8, sharey=True, squeeze=False)
+    made, panels = figure(len(networks), width=max(10, 2 + 4 * len(networks)), height=4.8, sharey=True, squeeze=False)
     for axes, network in zip(panels[0], networks, strict=True):
         for scheme in PAPERS:
             label = "the papers' five schemes, legs included" if scheme == PAPERS[0] else None
             _marks(axes, rows, network, names, scheme, label, GREY, "d")
         for scheme, (label, colour, mark) in reversed(_SCHEMES.items()):
             _marks(axes, rows, network, names, scheme, label, colour, mark)
-        dress(axes, _title(network), "% above a tree per message", "")
+        dress(axes, _title(network), "% above a tree per message (to 20 linear, then logarithmic)", "")
         axes.set_xscale("symlog", linthresh=20, linscale=1.2)
         axes.set_xticks(_TICKS, [str(tick) for tick in _TICKS], fontsize=7)
         axes.minorticks_off()
