@@ -309,6 +309,25 @@ def test_the_text_of_nested_elements_is_not_read_for_each_level_anew(text: str) 
     assert engine.steps < 8 * len(document)
 
 
+def test_a_profile_is_not_looked_at_until_what_is_rare_is_there() -> None:
+    engine = DfaEngine([language.parse("/r[@x = 'a' and @y > 5]"), language.parse("/r[n = 1 or n = 2][@x = 'a']")])
+    assert _found(engine, ["<r x='a' y='1'/>"] * 100) == []
+    assert engine.tried <= 2  # both found a need that these documents do not meet
+    assert _found(engine, ["<r x='a' y='6'/>", "<r x='a'><n>2</n></r>", "<r x='a' y='6'><n>1</n></r>"]) == [
+        [0, 0], [1, 1], [2, 0], [2, 1]
+    ]  # fmt: skip
+    assert engine.verified == 4
+
+
+def test_many_pieces_of_text_are_searched_for_at_once() -> None:
+    words = [f"w{k}" for k in range(300)] + ["w1w", "1w2", "2"]
+    engine = DfaEngine([language.parse(f"//p[contains(., '{word}')]") for word in words])
+    text = "w1w299 w17 x"
+    document = "<r>" + "<p>" * 50 + text + "</p>" * 50 + "</r>"
+    assert _found(engine, [document]) == [[0, at] for at, word in enumerate(words) if word in text]
+    assert engine.steps <= 2 * len(text)
+
+
 def test_equal_tests_are_looked_up_and_not_repeated() -> None:
     profiles = [language.parse(f"//a[@x {sign} {k}]") for k in range(200) for sign in ("<", "<=", ">", ">=", "=", "!=")]
     table = pa.table({"payload": [f"<a x='{value}'/>" for value in ("100", "-1", "99.5", "x", "", "1e2")] * 20})

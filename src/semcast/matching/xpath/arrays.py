@@ -11,6 +11,7 @@ Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
 
 
 def ints(values: Iterable[int]) -> Ints:

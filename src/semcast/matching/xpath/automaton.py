@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from semcast.matching.xpath.accesses import Access
-from semcast.matching.xpath.arrays import ints
+from semcast.matching.xpath.arrays import Ints
 from semcast.matching.xpath.kernels import entries
-from semcast.matching.xpath.kernels.automaton import Dfa, Nfa
+from semcast.matching.xpath.kernels.automaton import LINKED, Dfa, Nfa
 from semcast.matching.xpath.tables import Table, columns
 from semcast.matching.xpath.vocabulary import Vocabulary
 from semcast.profiles.xpath.syntax import Axis
@@ -19,6 +19,7 @@ from semcast.profiles.xpath.syntax import Axis
 MAX_SIZE = 1 << 24
 """Places and tables that all states may hold together; with what leads to them, 130 MB."""
 _FIRST_SIZE = 1 << 12
+_FIRST_LINKS = 1 << 8
 
 
 class _Place:
@@ -44,8 +45,32 @@ class Spines:
         self._places: list[_Place] = []
         self._root = self._place(False)
         self.tables: list[Table] = []
+        self.atoms = 0
 
-    def table(self, access: Access) -> int:
+    def atom(self, access: Access) -> int:
+        """The number of what an access asks for."""
+        table = self.tables[self._table_of(access)]
+        found = table.get(access.test)
+        if found is None:
+            found = table[access.test] = self.atoms
+            self.atoms += 1
+        return found
+
+    def nfa(self, tables: Ints) -> Nfa:
+        rows: list[list[int]] = []
+        children: list[tuple[int, int]] = []
+        attributes: list[tuple[int, int]] = []
+        for place in self._places:
+            star, inside = place.below.get(-1), place.inside
+            ways = [-1 if inside is None else inside.number, int(place.loops), -1 if star is None else star.number]
+            rows.append([*ways, place.element, place.texts, len(children), len(attributes)])
+            children += sorted((symbol, below.number) for symbol, below in place.below.items() if symbol >= 0)
+            attributes += sorted(place.attributes.items())
+        rows.append([-1, 0, -1, -1, -1, len(children), len(attributes)])
+        wild = self._vocabulary.wild()
+        return Nfa(np.array(rows, np.int32), columns(children), columns(attributes), wild, tables)
+
+    def _table_of(self, access: Access) -> int:
         """The number of the table at the end of a spine, its way there made or shared with those that begin like it."""
         place = self._root
         for axis, deep, name in access.spine:
@@ -67,27 +92,12 @@ class Spines:
         place.element = self._table() if place.element < 0 else place.element
         return place.element
 
-    def nfa(self) -> Nfa:
-        rows: list[list[int]] = []
-        children: list[tuple[int, int]] = []
-        attributes: list[tuple[int, int]] = []
-        for place in self._places:
-            star, inside = place.below.get(-1), place.inside
-            ways = [-1 if inside is None else inside.number, int(place.loops), -1 if star is None else star.number]
-            rows.append([*ways, place.element, place.texts, len(children), len(attributes)])
-            children += sorted((symbol, below.number) for symbol, below in place.below.items() if symbol >= 0)
-            attributes += sorted(place.attributes.items())
-        rows.append([-1, 0, -1, -1, -1, len(children), len(attributes)])
-        kinds = ints(table.kinds for table in self.tables)
-        wild = self._vocabulary.wild()
-        return Nfa(np.array(rows, np.int32), columns(children), columns(attributes), wild, kinds)
-
     def _place(self, loops: bool) -> _Place:
         self._places.append(_Place(len(self._places), loops))
         return self._places[-1]
 
     def _table(self) -> int:
-        self.tables.append(Table())
+        self.tables.append({})
         return len(self.tables) - 1
 
 
@@ -102,7 +112,7 @@ class States:
         places = len(nfa.places)
         self._stamps = np.zeros(places, np.int64)
         self._gathered = np.zeros(3 * places + 8, np.int32)
-        self.dfa = self._started(min(_FIRST_SIZE, self._max_size))
+        self.dfa = self._started(min(_FIRST_SIZE, self._max_size), _FIRST_LINKS)
 
     @property
     def size(self) -> int:
@@ -113,37 +123,43 @@ class States:
 
         Where dropping them did not help ``at`` one place, they grow all the same: a walk always goes on.
         """
-        if self.size < self._max_size or at == self._dropped_at:
+        links = len(self.dfa.links)
+        full = links >= self._max_size // 8 if self._is_short_of_links() else self.size >= self._max_size
+        if not full or at == self._dropped_at:
             self.grow()
             return False
         self.evictions += 1
         self._dropped_at = at
-        self.dfa = self._started(self._max_size)
+        self.dfa = self._started(self._max_size, links)
         return True
 
     def grow(self) -> None:
-        """Twice the room; what leads to states is spread anew."""
-        old, new = self.dfa, self._empty(2 * self.size)
+        """Twice the room for what is short of it; what leads to states is spread anew."""
+        old, links = self.dfa, len(self.dfa.links)
+        new = self._empty(self.size, 2 * links) if self._is_short_of_links() else self._empty(2 * self.size, links)
         new.counts[:] = old.counts
         new.states[: len(old.states)] = old.states
         new.pool[: len(old.pool)] = old.pool
         entries.spread(old.links, old.slots, new)
         self.dfa = new
 
-    def _started(self, size: int) -> Dfa:
-        found = self._empty(size)
+    def _is_short_of_links(self) -> bool:
+        return bool(2 * self.dfa.counts[LINKED] + 2 >= len(self.dfa.links))
+
+    def _started(self, size: int, links: int) -> Dfa:
+        found = self._empty(size, links)
         while not entries.start(self._nfa, found):
-            found = self._empty(2 * len(found.pool))
+            found = self._empty(2 * len(found.pool), links)
         return found
 
-    def _empty(self, size: int) -> Dfa:
-        # Few links per place, in little room: every look-up in a sparse table is a miss of the cache.
+    def _empty(self, size: int, links: int) -> Dfa:
+        # Links have room of their own, as little as they need: every look-up in a sparse table is a miss of the cache.
         self._stamps[:] = 0
         return Dfa(
             np.zeros(4, np.int64),
-            np.zeros((size // 16, 10), np.int32),
+            np.zeros((size // 16, 8), np.int32),
             np.zeros(size, np.int32),
-            np.zeros((size // 16, 2), np.int64),
+            np.zeros((links, 2), np.int64),
             np.full(size // 8, -1, np.int32),
             self._stamps,
             self._gathered,

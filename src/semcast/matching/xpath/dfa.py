@@ -13,12 +13,12 @@ import numpy as np
 
 from semcast.matching.matches import Matches
 from semcast.matching.xpath.accesses import Access, accesses, others, refutations
-from semcast.matching.xpath.arrays import Ints, ints
+from semcast.matching.xpath.arrays import Ints, Words, ints
 from semcast.matching.xpath.automaton import MAX_SIZE, Spines, States
 from semcast.matching.xpath.documents import Documents
 from semcast.matching.xpath.engine import DocumentEngine
 from semcast.matching.xpath.flat import Flat
-from semcast.matching.xpath.kernels import entries, texts, verify, walk
+from semcast.matching.xpath.kernels import entries, lookup, texts, verify, watch
 from semcast.matching.xpath.kernels import run as kernel
 from semcast.matching.xpath.programs import Program, Programs
 from semcast.matching.xpath.tables import Packing
@@ -26,9 +26,9 @@ from semcast.matching.xpath.vocabulary import Vocabulary
 from semcast.profiles.xpath import XPathProfile
 from semcast.profiles.xpath.syntax import Expression, negation
 
-_MAX_NOTED = 1 << 16  # texts of one document that are noted; beyond that needs count as met
+_STORE = 1 << 16  # elements × fronts that are kept until one condition needs more
 _VISITS = 1 << 10  # that are looked up at once
-_NO_PROGRAM = Program(0, ())
+_NO_PROGRAM = Program(0, (), ())
 
 
 class _Build:
@@ -43,9 +43,8 @@ class _Build:
         self.spines = Spines(self.vocabulary)
         self.programs = Programs(self.vocabulary)
         self._numbers: dict[Expression, int] = {}
-        self._atoms: dict[tuple[int, int], int] = {}
-        self._ways: list[int] = []
-        self._needs: list[tuple[int, int]] = []
+        self._ways: list[tuple[int, int, int]] = []  # atom, need, 2 · condition + 1 if it is enough
+        self._needs: list[int] = []
         self._order: list[int] = []
         self._rows: list[tuple[int, int, int, int, int]] = []
         self.wanted_by: list[list[int]] = []
@@ -68,41 +67,50 @@ class _Build:
 
     def _condition(self, number: int, condition: Expression, first: list[Access] | None) -> None:
         assert first is not None  # accesses.py: every expression or its negation has some
-        for access in first:
-            table = self.spines.tables[self.spines.table(access)]
-            table.add(access.test, 2 * number + access.exact)
         needs, order = len(self._needs), len(self._order)
+        self._need(number, first)
         program = _NO_PROGRAM
         if not all(access.exact for access in first):
             for way in others(condition, first):
-                begin = len(self._ways)
-                self._ways += [self._atom(access) for access in way]
-                self._needs.append((begin, len(self._ways)))
+                self._need(number, way)
             program = self.programs.program(condition)
-            self._order += program.fronts
+            self._order += [2 * front + (front in program.required) for front in program.fronts]
         self._rows.append((needs, len(self._needs), order, len(self._order), program.entry))
 
-    def _atom(self, access: Access) -> int:
-        number = self.spines.table(access)
-        self.spines.tables[number].note(access.test)
-        test = -1 if access.test is None else self.vocabulary.test(access.test)
-        return self._atoms.setdefault((number, test), len(self._atoms))
+    def _need(self, number: int, way: Sequence[Access]) -> None:
+        need = len(self._needs)
+        self._needs.append(len(self._ways))
+        self._ways += [(self.spines.atom(access), need, 2 * number + access.exact) for access in way]
 
-    def conditions(self) -> verify.Conditions:
-        fronts, atoms = self.programs.fronts(), list(self._atoms)
+    def watches(self, atoms: Ints) -> watch.Watches:
+        """All conditions at the need that looks rarest; ``atoms`` are the numbers that atoms got."""
+        given = np.array(self._ways, np.int32).reshape(-1, 3)
+        ways = np.full((len(given), 4), -1, np.int32)
+        ways[:, [watch.NEED, watch.CODE]] = given[:, 1:]
+        ways[:, watch.NEXT] = watch.OUT
+        conditions = np.zeros((len(self._rows), 8), np.int32)  # the last two columns are empty
+        conditions[:, : watch.WATCHED] = np.array(self._rows, np.int32).reshape(-1, 5)
+        found = watch.Watches(
+            ways=ways,
+            atoms=atoms[given[:, 0]],
+            needs=ints([*self._needs, len(self._ways)]),
+            conditions=conditions,
+            first=np.full(len(atoms), watch.LAST_WAY, np.int32),
+            watched=_words(len(atoms)),
+            tally=np.zeros(64 * len(_words(len(atoms))), np.int32),
+        )
+        entries.watch_all(found)
+        return found
+
+    def conditions(self, rows: Ints) -> verify.Conditions:
+        fronts = self.programs.fronts()
         return verify.Conditions(
-            conditions=np.array(self._rows, np.int32).reshape(-1, 5),
-            needs=np.array(self._needs, np.int32).reshape(-1, 2),
-            ways=ints(self._ways),
-            atoms=np.array(atoms, np.int32).reshape(-1, 2),
+            conditions=rows,
             order=ints(self._order),
             fronts=fronts,
             code=self.programs.code(),
-            atom_serial=np.zeros(len(atoms), np.int64),
-            atom_met=np.zeros(len(atoms), np.int32),
-            made=np.zeros(len(fronts), np.int64),
-            slot=np.zeros(len(fronts), np.int32),
-            store=np.zeros(1 << 12, np.int32),
+            made=np.zeros((len(fronts), 2), np.int64),
+            store=np.zeros(_STORE, np.int32),
             chains=np.zeros(0, np.int32),
             next_element=np.zeros(0, np.int32),
             next_attribute=np.zeros(0, np.int32),
@@ -122,15 +130,16 @@ class DfaEngine(DocumentEngine):
         super().__init__(profiles)
         build = _Build(profiles)
         self._vocabulary = build.vocabulary
-        self._conditions = build.conditions()
         self._wanting = build.wanting()
-        packing = Packing(build.vocabulary, build.spines.tables)
-        self._nfa = build.spines.nfa()
+        packing = Packing(build.vocabulary, build.spines.tables, build.spines.atoms)
+        self.watches = build.watches(packing.atoms)
+        self._nfa = build.spines.nfa(packing.tables)
         self._tests = build.vocabulary.tests()
         self._tables = packing.packed(self._tests)
         self._states = States(self._nfa, max_size)
-        self._conditions = self._conditions._replace(chains=np.zeros(2 * len(self._nfa.wild), np.int32))
-        self._notes = _notes(len(build.spines.tables), len(build.wanted_by))
+        chains = np.zeros(2 * len(self._nfa.wild), np.int32)
+        self._conditions = build.conditions(self.watches.conditions)._replace(chains=chains)
+        self._notes = _notes(len(packing.atoms), len(self._tables.numbers), len(build.wanted_by))
         self._lock = Lock()
 
     @property
@@ -139,9 +148,14 @@ class DfaEngine(DocumentEngine):
         return self._states.evictions
 
     @property
+    def tried(self) -> int:
+        """How many conditions were looked at because what they watch was met, so far."""
+        return int(self._notes.counts[lookup.TRIED])
+
+    @property
     def verified(self) -> int:
         """How many conditions were decided beside the walk, so far."""
-        return int(self._notes.counts[walk.VERIFIED])
+        return int(self._notes.counts[lookup.VERIFIED])
 
     @property
     def steps(self) -> int:
@@ -164,7 +178,8 @@ class DfaEngine(DocumentEngine):
         while True:
             row, why = entries.run(
                 row, fresh, ends, len(self.profiles), flat.documents, flat.room, translate, self._nfa,
-                self._states.dfa, self._tables, self._tests, self._notes, self._conditions, self._wanting, found,
+                self._states.dfa, self._tables, self._tests, self._notes, self.watches, self._conditions,
+                self._wanting, found,
             )  # fmt: skip
             if why == kernel.FINISHED:
                 break
@@ -180,20 +195,22 @@ class DfaEngine(DocumentEngine):
     def _make_states(self, flat: Flat, row: int, translate: Ints) -> None:
         """Grow, or drop all states and make those again that the next element lies in."""
         counts = self._notes.counts
-        dropped = self._states.make_room((int(counts[walk.SERIAL]), int(counts[walk.ELEMENT])))
+        dropped = self._states.make_room((int(counts[lookup.SERIAL]), int(counts[lookup.ELEMENT])))
         top = flat.documents[row, 0]
         while dropped and not entries.retrace(top, flat.room, translate, self._nfa, self._states.dfa, self._notes):
             self._states.grow()
         seen = np.zeros(len(self._states.dfa.states), np.int64)
-        if not dropped:
+        if dropped:
+            lookup.forget_states(self._tables)
+        else:
             seen[: len(self._notes.seen)] = self._notes.seen
         self._notes = self._notes._replace(seen=seen)
 
     def _make_store(self, flat: Flat, row: int) -> None:
-        condition = self._notes.hits[self._notes.counts[walk.CANDIDATE]]
+        condition = self._notes.hits[self._notes.counts[lookup.CANDIDATE]]
         fronts = self._conditions.conditions[condition]
         size = int(flat.documents[row, 1] - flat.documents[row, 0])
-        room = size * int(fronts[verify.FRONTS_END] - fronts[verify.FRONTS])
+        room = size * int(fronts[watch.FRONTS_END] - fronts[watch.FRONTS])
         self._conditions = self._conditions._replace(store=np.empty(room, np.int32))
         self._conditions.made[:] = 0
 
@@ -209,13 +226,13 @@ class DfaEngine(DocumentEngine):
             self._notes = self._notes._replace(seen=np.zeros(len(self._states.dfa.states), np.int64))
 
 
-def _notes(tables: int, conditions: int) -> walk.Notes:
-    return walk.Notes(
-        counts=np.zeros(11, np.int64),
+def _notes(atoms: int, rows: int, conditions: int) -> lookup.Notes:
+    return lookup.Notes(
+        counts=np.zeros(15, np.int64),
+        met=_words(atoms),
         seen=np.zeros(0, np.int64),
-        reached=np.zeros(tables, np.int64),
-        marks=np.zeros((tables, 6), np.float64),
-        noted=np.zeros((_MAX_NOTED, 3), np.int32),
+        ranges=np.zeros((rows, 4), np.float64),
+        touched=np.zeros(rows, np.int32),
         hit=np.zeros(conditions, np.int64),
         held=np.zeros(conditions, np.int64),
         hits=np.zeros(conditions, np.int32),
@@ -223,3 +240,7 @@ def _notes(tables: int, conditions: int) -> walk.Notes:
         states=np.zeros(0, np.int32),
         visits=np.zeros((_VISITS, 3), np.int32),
     )
+
+
+def _words(atoms: int) -> Words:
+    return np.zeros(atoms // 64 + 1, np.uint64)

@@ -22,10 +22,20 @@ Instruction = tuple[int, int, int, int, int]
 
 
 class Program(NamedTuple):
-    """Where its code begins, and the fronts that it and they need, each behind those that it is made from."""
+    """Where its code begins, and the fronts that it and they need, each behind those that it is made from.
+
+    Where one of ``required`` leads nowhere in a document, it is false at all nodes.
+    """
 
     entry: int
     fronts: tuple[int, ...]
+    required: tuple[int, ...]
+
+
+class _Part(NamedTuple):
+    code: list[Instruction]
+    fronts: tuple[int, ...] = ()
+    required: tuple[int, ...] = ()
 
 
 class Programs:
@@ -36,6 +46,7 @@ class Programs:
         self._code: list[Instruction] = []
         self._fronts: list[tuple[int, ...]] = []
         self._needed: list[tuple[int, ...]] = []  # by front, itself last
+        self._required: list[tuple[int, ...]] = []
         self._front_numbers: dict[tuple[int, ...], int] = {}
         self._programs: dict[tuple[Expression, bool], Program] = {}
 
@@ -43,12 +54,12 @@ class Programs:
         """For nodes that are elements (or the document node), or that have nothing below."""
         found = self._programs.get((expression, on_element))
         if found is None:
-            code, fronts = self._compiled(expression, on_element)
+            code, fronts, required = self._compiled(expression, on_element)
             entry = len(self._code)
             jumps = (kernel.UNLESS, kernel.WHERE)
             self._code += [(i[0], entry + i[1], *i[2:]) if i[0] in jumps else i for i in code]
             self._code.append((kernel.DONE, 0, 0, 0, 0))
-            found = self._programs[expression, on_element] = Program(entry, _once(fronts))
+            found = self._programs[expression, on_element] = Program(entry, _once(fronts), required)
         return found
 
     def fronts(self) -> Ints:
@@ -57,7 +68,7 @@ class Programs:
     def code(self) -> Ints:
         return np.array(self._code, np.int32).reshape(-1, 5)
 
-    def _compiled(self, expression: Expression, on_element: bool) -> tuple[list[Instruction], list[int]]:
+    def _compiled(self, expression: Expression, on_element: bool) -> _Part:
         match expression:
             case Exists(path):
                 return self._atom(path, None, False, on_element)
@@ -70,38 +81,37 @@ class Programs:
             case Or(items):
                 return self._joined(items, kernel.WHERE, on_element)
             case Not(item):
-                code, fronts = self._compiled(item, on_element)
-                return [*code, (kernel.NEGATE, 0, 0, 0, 0)], fronts
+                code, fronts, _ = self._compiled(item, on_element)
+                return _Part([*code, (kernel.NEGATE, 0, 0, 0, 0)], fronts)
 
-    def _joined(self, items: Iterable[Expression], jump: int, on_element: bool) -> tuple[list[Instruction], list[int]]:
+    def _joined(self, items: Iterable[Expression], jump: int, on_element: bool) -> _Part:
         """One after the other, until one decides."""
         parts = [self._compiled(item, on_element) for item in items]
-        length = sum(len(code) + 1 for code, _ in parts)
+        length = sum(len(part.code) + 1 for part in parts)
         joined: list[Instruction] = []
-        for code, _ in parts:
+        for part in parts:
             begin = len(joined)
-            for kind, first, *others in code:
+            for kind, first, *others in part.code:
                 is_jump = kind in (kernel.UNLESS, kernel.WHERE)
                 joined.append((kind, begin + first if is_jump else first, others[0], others[1], others[2]))
             joined.append((jump, length, 0, 0, 0))
-        return joined, [front for _, fronts in parts for front in fronts]
+        required = [front for part in parts for front in part.required] if jump == kernel.UNLESS else []
+        return _Part(joined, _once(front for part in parts for front in part.fronts), _once(required))
 
-    def _atom(
-        self, path: Path, test: Test | None, of_first: bool, on_element: bool
-    ) -> tuple[list[Instruction], list[int]]:
+    def _atom(self, path: Path, test: Test | None, of_first: bool, on_element: bool) -> _Part:
         if of_first and test is not None and test.literal == "":
-            return [(kernel.ALWAYS, 0, 0, 0, 0)], []  # every text contains '', also that of no node
+            return _Part([(kernel.ALWAYS, 0, 0, 0, 0)])  # every text contains '', also that of no node
         if not path.steps:
             if test is None:
-                return [(kernel.ALWAYS, 0, 0, 0, 0)], []
-            return [(kernel.ITSELF, 0, int(path.absolute), self._vocabulary.test(test), 0)], []
+                return _Part([(kernel.ALWAYS, 0, 0, 0, 0)])
+            return _Part([(kernel.ITSELF, 0, int(path.absolute), self._vocabulary.test(test), 0)])
         if not path.absolute and not on_element:
-            return [(kernel.NEVER, 0, 0, 0, 0)], []
+            return _Part([(kernel.NEVER, 0, 0, 0, 0)])
         front = self._front(path.steps, None if of_first else test)
         asked = -1 if test is None else self._vocabulary.test(test)
         kind = kernel.FIRST_NODE if of_first else kernel.FRONT
         code = (kind, front, int(path.absolute), asked, _KINDS[path.steps[-1].axis])
-        return [code], list(self._needed[front])
+        return _Part([code], self._needed[front], self._required[front])
 
     def _front(self, steps: tuple[Step, ...], test: Test | None) -> int:
         """The front of a path; made from its end, so that paths that end alike share what they can."""
@@ -113,12 +123,12 @@ class Programs:
 
     def _step(self, step: Step, rest: int, test: int) -> int:
         on_element = step.axis is Axis.CHILD
-        needed: list[int] = list(self._needed[rest]) if rest >= 0 else []
+        needed, required = (self._needed[rest], self._required[rest]) if rest >= 0 else ((), ())
         program = -1
         if step.predicates:
             one = step.predicates[0] if len(step.predicates) == 1 else And(step.predicates)
-            program, more = self.program(one, on_element)
-            needed += more
+            program, more, asked = self.program(one, on_element)
+            needed, required = needed + more, required + asked
         symbol = -1 if step.axis is Axis.TEXT else self._vocabulary.symbol(step.name)
         wild = int(step.name.startswith("{") and step.name.endswith("}*"))
         row = (_KINDS[step.axis], int(step.deep), symbol, wild, rest, test, program)
@@ -127,6 +137,7 @@ class Programs:
             number = self._front_numbers[row] = len(self._fronts)
             self._fronts.append(row)
             self._needed.append((*_once(needed), number))
+            self._required.append((*_once(required), number))
         return number
 
 

@@ -16,11 +16,10 @@ from semcast.matching.xpath.kernels.compiled import inner, sort
 
 INSIDE, LOOPS, STAR, ELEMENT_TABLE, TEXT_TABLE, CHILDREN, ATTRIBUTE_TABLES = range(7)
 """Columns of places; the last two are where its rows begin, up to those of the next place."""
-PLACES, PLACES_END, PRESENT, PRESENT_END, TESTED, TESTED_END, NOTING, NOTING_END, TEXT, TEXT_END = range(10)
-"""Columns of states: slices of the pool. Its tables that ask for nothing but to be reached, those with tests, those
-that note texts, and all tables of the texts that are its children. A table is in the pool as ``2 · table``, + 1 if to
-reach it is a hit."""
-HAS_HITS, IS_NEEDED, HAS_TESTS, HAS_NOTES = 1, 2, 4, 8
+PLACES, PRESENT, EQUALS, NEEDLES, NUMBERS, OTHERS, ASKED_END, TEXTS = range(8)
+"""Columns of states: where its slices of the pool begin, each up to the next. Its places, then what is asked for at
+its node: atoms that are met by being there, tables of equal texts, rows of needles, of numbers, and of what is tried
+one by one. TEXTS is the state of the texts that are its children, DEAD where nobody asks for them."""
 STATES, POOLED, LINKED, STAMP = range(4)
 """What ``counts`` counts."""
 DEAD, FULL = 0, -1
@@ -38,7 +37,7 @@ class Nfa(NamedTuple):
     children: Ints  # symbol, place
     attributes: Ints  # symbol, table
     wild: Ints
-    kinds: Ints  # [table]: HAS_HITS and so on
+    tables: Ints  # [table]: what its state holds of it from PRESENT to OTHERS, or -1
 
 
 class Dfa(NamedTuple):
@@ -66,13 +65,19 @@ def linked(key, links):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _link(key, state, dfa):  # type: ignore[no-untyped-def]
-    mask = len(dfa.links) - 1
+def link(key, state, links):  # type: ignore[no-untyped-def]
+    """Let a key, which must be new, lead somewhere."""
+    mask = len(links) - 1
     slot = (key * 0x9E3779B97F4A7C1 >> 20) & mask
-    while dfa.links[slot, 0] != 0:
+    while links[slot, 0] != 0:
         slot = (slot + 1) & mask
-    dfa.links[slot, 0] = key + 1
-    dfa.links[slot, 1] = state
+    links[slot, 0] = key + 1
+    links[slot, 1] = state
+
+
+@inner
+def _link(key, state, dfa):  # type: ignore[no-untyped-def]
+    link(key, state, dfa.links)
     dfa.counts[LINKED] += 1
 
 
@@ -110,7 +115,7 @@ def _gather(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
     dfa.counts[STAMP] += 1
     count = 0
     wild = nfa.wild[symbol]
-    for i in range(dfa.states[state, PLACES], dfa.states[state, PLACES_END]):
+    for i in range(dfa.states[state, PLACES], dfa.states[state, PRESENT]):
         place = dfa.pool[i]
         if nfa.places[place, LOOPS]:
             count = _put(place, count, nfa, dfa)
@@ -126,7 +131,7 @@ def _gather(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
 @inner
 def _has_room(more, dfa):  # type: ignore[no-untyped-def]
     counts = dfa.counts
-    if counts[STATES] + 1 >= len(dfa.states) or counts[POOLED] + more >= len(dfa.pool):
+    if counts[STATES] + 2 >= len(dfa.states) or counts[POOLED] + more >= len(dfa.pool):
         return False
     return 2 * counts[LINKED] + 2 < len(dfa.links)
 
@@ -142,7 +147,7 @@ def _slot_of(count, dfa):  # type: ignore[no-untyped-def]
     while dfa.slots[slot] >= 0:
         state = dfa.slots[slot]
         first = dfa.states[state, PLACES]
-        equal = dfa.states[state, PLACES_END] - first == count
+        equal = dfa.states[state, PRESENT] - first == count
         for i in range(count):
             if not equal:
                 break
@@ -157,14 +162,9 @@ def _slot_of(count, dfa):  # type: ignore[no-untyped-def]
 def _new(dfa):  # type: ignore[no-untyped-def]
     state = dfa.counts[STATES]
     dfa.counts[STATES] = state + 1
-    dfa.states[state, :] = dfa.counts[POOLED]
+    dfa.states[state, : ASKED_END + 1] = dfa.counts[POOLED]
+    dfa.states[state, TEXTS] = DEAD
     return state
-
-
-@inner
-def _close(state, column, dfa):  # type: ignore[no-untyped-def]
-    """One slice of a state ends and the others begin behind it."""
-    dfa.states[state, column + 1 :] = dfa.counts[POOLED]
 
 
 @inner
@@ -174,28 +174,44 @@ def _append(value, dfa):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _is_asked(column, kinds):  # type: ignore[no-untyped-def]
-    """Does a table of such kinds belong into a slice of a state?"""
-    if column == PRESENT:
-        return kinds & (HAS_HITS | IS_NEEDED) != 0
-    if column == TESTED:
-        return kinds & HAS_TESTS != 0
-    return column == TEXT or kinds & HAS_NOTES != 0
+def _ask(state, begin, end, nfa, dfa):  # type: ignore[no-untyped-def]
+    """Put what the gathered tables from ``begin`` to ``end`` ask for into the slices of a state."""
+    for column in range(PRESENT, ASKED_END):
+        for i in range(begin, end):
+            asked = nfa.tables[dfa.gathered[i], column - PRESENT]
+            if asked >= 0:
+                _append(asked, dfa)
+        dfa.states[state, column + 1 : ASKED_END + 1] = dfa.counts[POOLED]
+
+
+@inner
+def _collect(table, count, dfa):  # type: ignore[no-untyped-def]
+    if table < 0:
+        return count
+    dfa.gathered[count] = table
+    return count + 1
+
+
+@inner
+def _tables_of(column, places, at, nfa, dfa):  # type: ignore[no-untyped-def]
+    """Gather the tables of the gathered places behind ``at``; returns where they end."""
+    for i in range(places):
+        at = _collect(nfa.places[dfa.gathered[i], column], at, dfa)
+    return at
 
 
 @inner
 def _made(count, nfa, dfa):  # type: ignore[no-untyped-def]
-    """A state for the gathered places."""
+    """A state for the gathered places, and one for the texts below."""
     state = _new(dfa)
     for i in range(count):
         _append(dfa.gathered[i], dfa)
-    _close(state, PLACES, dfa)
-    for column in range(PRESENT, TEXT_END, 2):
-        for i in range(count):
-            table = nfa.places[dfa.gathered[i], TEXT_TABLE if column == TEXT else ELEMENT_TABLE]
-            if table >= 0 and _is_asked(column, nfa.kinds[table]):
-                _append(2 * table + (nfa.kinds[table] & HAS_HITS), dfa)
-        _close(state, column, dfa)
+    dfa.states[state, PRESENT : ASKED_END + 1] = dfa.counts[POOLED]
+    _ask(state, count, _tables_of(ELEMENT_TABLE, count, count, nfa, dfa), nfa, dfa)
+    texts = _tables_of(TEXT_TABLE, count, count, nfa, dfa)
+    if texts > count:
+        dfa.states[state, TEXTS] = _new(dfa)
+        _ask(dfa.states[state, TEXTS], count, texts, nfa, dfa)
     return state
 
 
@@ -204,7 +220,7 @@ def start(nfa, dfa):  # type: ignore[no-untyped-def]
     """The state at the document node, in a Dfa that is new or was emptied; False if there is no room."""
     dfa.counts[STAMP] += 1
     count = _put(0, 0, nfa, dfa)
-    if not _has_room(8 * count + 8, dfa):
+    if not _has_room(11 * count + 8, dfa):
         return False
     _new(dfa)  # DEAD
     sort(dfa.gathered, 0, count)
@@ -216,9 +232,9 @@ def start(nfa, dfa):  # type: ignore[no-untyped-def]
 def _signed(state, nfa, dfa):  # type: ignore[no-untyped-def]
     """What links lead to, for a state."""
     found = state << SHIFT
-    if dfa.states[state, PRESENT] < dfa.states[state, TEXT_END]:
+    if dfa.states[state, PRESENT] < dfa.states[state, ASKED_END] or dfa.states[state, TEXTS] != DEAD:
         found |= ASKS
-    for i in range(dfa.states[state, PLACES], dfa.states[state, PLACES_END]):
+    for i in range(dfa.states[state, PLACES], dfa.states[state, PRESENT]):
         place = dfa.pool[i]
         if nfa.places[place, ATTRIBUTE_TABLES] < nfa.places[place + 1, ATTRIBUTE_TABLES]:
             return found | HAS_ATTRIBUTES
@@ -234,7 +250,7 @@ def following(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
     state >>= SHIFT
     count = _gather(state, symbol, nfa, dfa)
     found = DEAD
-    if not _has_room(5 * count, dfa):
+    if not _has_room(11 * count, dfa):
         return FULL
     if count > 0:
         sort(dfa.gathered, 0, count)
@@ -247,20 +263,12 @@ def following(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _collect(table, count, dfa):  # type: ignore[no-untyped-def]
-    if table < 0:
-        return count
-    dfa.gathered[count] = table
-    return count + 1
-
-
-@inner
 def attributes(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
     """Where an attribute of a state leads to: to its tables alone."""
     state >>= SHIFT
     count = 0
     wild = nfa.wild[symbol]
-    for i in range(dfa.states[state, PLACES], dfa.states[state, PLACES_END]):
+    for i in range(dfa.states[state, PLACES], dfa.states[state, PRESENT]):
         place = dfa.pool[i]
         begin, end = nfa.places[place, ATTRIBUTE_TABLES], nfa.places[place + 1, ATTRIBUTE_TABLES]
         if begin == end:
@@ -269,18 +277,12 @@ def attributes(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
         count = _collect(_lookup(nfa.attributes, begin, end, ANY), count, dfa)
         if wild >= 0:
             count = _collect(_lookup(nfa.attributes, begin, end, wild), count, dfa)
-    if not _has_room(3 * count, dfa):
+    if not _has_room(5 * count, dfa):
         return FULL
     found = DEAD
     if count > 0:
         made = _new(dfa)
-        _close(made, PLACES, dfa)
-        for column in range(PRESENT, TEXT, 2):
-            for i in range(count):
-                table = dfa.gathered[i]
-                if _is_asked(column, nfa.kinds[table]):
-                    _append(2 * table + (nfa.kinds[table] & HAS_HITS), dfa)
-            _close(made, column, dfa)
+        _ask(made, 0, count, nfa, dfa)
         found = made << SHIFT
     _link((np.int64(state) * 2 + 1) * len(nfa.wild) + symbol, found, dfa)
     return found
@@ -295,7 +297,7 @@ def spread(links, slots, dfa):  # type: ignore[no-untyped-def]
             _link(links[i, 0] - 1, links[i, 1], dfa)
     for i in range(len(slots)):
         if slots[i] >= 0:
-            first, end = dfa.states[slots[i], PLACES], dfa.states[slots[i], PLACES_END]
+            first, end = dfa.states[slots[i], PLACES], dfa.states[slots[i], PRESENT]
             for k in range(first, end):
                 dfa.gathered[k - first] = dfa.pool[k]
             dfa.slots[_slot_of(end - first, dfa)] = slots[i]

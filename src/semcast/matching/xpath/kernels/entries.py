@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from semcast.matching.xpath.kernels import automaton, markup, walk
+from semcast.matching.xpath.kernels import automaton, lookup, markup, needles, walk, watch
 from semcast.matching.xpath.kernels import run as whole
 from semcast.matching.xpath.kernels.compiled import entry, fingerprint
 
 _extent, _scan, _start, _spread = markup.extent, markup.scan, automaton.start, automaton.spread
-_fill, _retrace, _run = walk.fill, walk.retrace, whole.run
+_fill, _fill_pairs, _grow, _watch_all = lookup.fill, lookup.fill_pairs, needles.grow, watch.watch_all
+_retrace, _run = walk.retrace, whole.run
 Kernel = Callable[..., Any]
 
 
@@ -29,7 +30,7 @@ def _reading(known: int) -> tuple[Kernel, Kernel]:
     return entry(extent), entry(scan)
 
 
-def _making(known: int) -> tuple[Kernel, Kernel, Kernel]:
+def _making(known: int) -> tuple[Kernel, Kernel]:
     def start(nfa, dfa):  # type: ignore[no-untyped-def]
         _ = known
         return _start(nfa, dfa)
@@ -38,11 +39,27 @@ def _making(known: int) -> tuple[Kernel, Kernel, Kernel]:
         _ = known
         _spread(links, slots, dfa)
 
-    def fill(entries, literals, slots):  # type: ignore[no-untyped-def]
-        _ = known
-        _fill(entries, literals, slots)
+    return entry(start), entry(spread)
 
-    return entry(start), entry(spread), entry(fill)
+
+def _filling(known: int) -> tuple[Kernel, Kernel, Kernel, Kernel]:
+    def fill(texts, literals, slots):  # type: ignore[no-untyped-def]
+        _ = known
+        _fill(texts, literals, slots)
+
+    def fill_pairs(keys, values, slots):  # type: ignore[no-untyped-def]
+        _ = known
+        _fill_pairs(keys, values, slots)
+
+    def grow(literals, reached, needles):  # type: ignore[no-untyped-def]
+        _ = known
+        _grow(literals, reached, needles)
+
+    def watch_all(watches):  # type: ignore[no-untyped-def]
+        _ = known
+        _watch_all(watches)
+
+    return entry(fill), entry(fill_pairs), entry(grow), entry(watch_all)
 
 
 def _matching(known: int) -> tuple[Kernel, Kernel]:
@@ -50,13 +67,14 @@ def _matching(known: int) -> tuple[Kernel, Kernel]:
         _ = known
         return _retrace(top, room, translate, nfa, dfa, notes)
 
-    def run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, conditions, wanting, found):  # type: ignore[no-untyped-def]  # fmt: skip # noqa: E501
+    def run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, watches, conditions, wanting, found):  # type: ignore[no-untyped-def]  # fmt: skip # noqa: E501
         _ = known
-        return _run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, conditions, wanting, found)  # fmt: skip # noqa: E501
+        return _run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, watches, conditions, wanting, found)  # fmt: skip # noqa: E501
 
     return entry(retrace), entry(run)
 
 
 extent, scan = _reading(fingerprint())
-start, spread, fill = _making(fingerprint())
+start, spread = _making(fingerprint())
+fill, fill_pairs, grow, watch_all = _filling(fingerprint())
 retrace, run = _matching(fingerprint())

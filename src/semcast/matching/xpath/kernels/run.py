@@ -6,19 +6,24 @@ from typing import NamedTuple
 
 from semcast.matching.xpath.arrays import Ints
 from semcast.matching.xpath.kernels.compiled import inner, sort
-from semcast.matching.xpath.kernels.texts import forget
-from semcast.matching.xpath.kernels.verify import verify
-from semcast.matching.xpath.kernels.walk import (
+from semcast.matching.xpath.kernels.lookup import (
     CANDIDATE,
     ELEMENT,
     EPOCH,
+    FIRST_TEXT,
     HELD_COUNT,
     HIT_COUNT,
-    NOTED,
+    LAST_TEXT,
     SERIAL,
     SLOTS,
-    walk,
+    TOUCHED,
+    look_up_limits,
 )
+from semcast.matching.xpath.kernels.scanner import BEGIN, END
+from semcast.matching.xpath.kernels.texts import forget
+from semcast.matching.xpath.kernels.verify import verify
+from semcast.matching.xpath.kernels.walk import walk
+from semcast.matching.xpath.kernels.watch import fire
 
 FINISHED, NO_STATES, NO_STORE, NO_ROOM = range(4)
 
@@ -32,13 +37,16 @@ class Wanting(NamedTuple):
 
 
 @inner
-def _begin(document, tests, notes):  # type: ignore[no-untyped-def]
+def _begin(document, room, tests, notes):  # type: ignore[no-untyped-def]
     counts = notes.counts
     counts[SERIAL] += 1
     counts[EPOCH] += 1
-    for count in (HIT_COUNT, HELD_COUNT, NOTED, CANDIDATE, SLOTS):
+    for count in (HIT_COUNT, HELD_COUNT, TOUCHED, CANDIDATE, SLOTS):
         counts[count] = 0
     counts[ELEMENT] = document[0]
+    counts[FIRST_TEXT] = room.elements[document[0], BEGIN]
+    counts[LAST_TEXT] = room.elements[document[0], END]
+    notes.met[:] = 0
     forget(tests)
 
 
@@ -60,7 +68,7 @@ def _write(wanting, notes, found, at):  # type: ignore[no-untyped-def]
 
 
 @inner
-def run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, conditions, wanting, found):  # type: ignore[no-untyped-def]  # fmt: skip # noqa: E501
+def run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, watches, conditions, wanting, found):  # type: ignore[no-untyped-def]  # fmt: skip # noqa: E501
     """Match documents from ``row`` on; returns the row it got to and why it stopped.
 
     ``fresh``: that row was not begun yet. Profiles are written to ``found``, up to ``ends[row]`` for each row.
@@ -75,10 +83,12 @@ def run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables
         if before + profiles > len(found):
             return row, NO_ROOM
         if fresh:
-            _begin(document, tests, notes)
+            _begin(document, room, tests, notes)
         fresh = True
         if not walk(document[0], document[1], room, translate, nfa, dfa, tables, tests, notes):
             return row, NO_STATES
+        look_up_limits(tables, notes)
+        fire(notes, watches)
         if not verify(document, room, translate, nfa.wild, tests, notes, conditions):
             return row, NO_STORE
         ends[row] = _write(wanting, notes, found, before)

@@ -8,39 +8,29 @@ predicates and ``//`` are nested. Fronts that several conditions share are made 
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
-
-import numpy as np
 
 from semcast.matching.xpath.arrays import Ints, Longs
 from semcast.matching.xpath.kernels.compiled import inlined, inner
-from semcast.matching.xpath.kernels.scanner import BEGIN, END, NAME, OWNER, PARENT
-from semcast.matching.xpath.kernels.texts import BELOW, STEPS, compares, holds, number
-from semcast.matching.xpath.kernels.walk import (
+from semcast.matching.xpath.kernels.lookup import (
     CANDIDATE,
     CHAINED,
-    COUNTED,
     EPOCH,
-    FIRST_TEXT,
-    GREATEST,
     HELD_COUNT,
     HIT_COUNT,
-    LAST_NOTED,
-    LEAST,
-    NOTED,
     SERIAL,
     SLOTS,
     VERIFIED,
 )
+from semcast.matching.xpath.kernels.scanner import BEGIN, END, NAME, OWNER, PARENT
+from semcast.matching.xpath.kernels.texts import STEPS, holds
+from semcast.matching.xpath.kernels.watch import ENTRY, FRONTS, FRONTS_END
 
 ELEMENT_NODE, ATTRIBUTE_NODE, TEXT_NODE = range(3)
 AXIS, DEEP, SYMBOL, WILD, REST, TEST, PROGRAM = range(7)
 """Columns of fronts; the rest of the path, the test at its end and the predicates are -1 where there are none."""
 FRONT, FIRST_NODE, ITSELF, ALWAYS, NEVER, UNLESS, WHERE, NEGATE, DONE = range(9)
 """Instructions. They leave a truth; UNLESS and WHERE jump if it is false or true."""
-NEEDS, NEEDS_END, FRONTS, FRONTS_END, ENTRY = range(5)
-"""Columns of conditions."""
 NONE = 2147483647
 
 
@@ -48,78 +38,14 @@ class Conditions(NamedTuple):
     """What profiles ask for, and what of it is known of the document at hand."""
 
     conditions: Ints
-    needs: Ints  # begin, end in ``ways``: one of them must be met
-    ways: Ints
-    atoms: Ints  # table, test or -1
-    order: Ints  # the fronts of each condition, each behind those that it is made from
+    order: Ints  # 2 · front, each behind those that it is made from; + 1 if a condition is false where it leads nowhere
     fronts: Ints
     code: Ints  # instruction, and three arguments
-    atom_serial: Longs
-    atom_met: Ints
-    made: Longs  # [front]: the epoch in which it was made
-    slot: Ints  # [front]
+    made: Longs  # of each front: the epoch in which it was made, 2 · slot + 1 if it leads anywhere
     store: Ints  # one row of the document's elements for each front made
     chains: Ints  # [2 · symbol]: the first element, [2 · symbol + 1] the first attribute of that name
     next_element: Ints
     next_attribute: Ints
-
-
-@inner
-def _count(table, room, tests, notes):  # type: ignore[no-untyped-def]
-    """The least and the greatest number that was noted at a table; NaN, which no limit holds for, if none was."""
-    least, greatest = math.nan, math.nan
-    at = int(notes.marks[table, FIRST_TEXT])
-    while at >= 0:
-        value = number(room.data, notes.noted[at, 1], notes.noted[at, 2], tests)
-        if value == value:
-            least = least if least <= value else value
-            greatest = greatest if greatest >= value else value
-        at = notes.noted[at, 0]
-    notes.marks[table, COUNTED] = notes.counts[SERIAL]
-    notes.marks[table, LEAST] = least
-    notes.marks[table, GREATEST] = greatest
-
-
-@inner
-def _met(atom, room, tests, notes, conditions):  # type: ignore[no-untyped-def]
-    """Was this seen on the walk? A yes may be wrong, where there was too much to note; a no is sure."""
-    serial = notes.counts[SERIAL]
-    table, test = conditions.atoms[atom, 0], conditions.atoms[atom, 1]
-    if test < 0:
-        return notes.reached[table] == serial
-    if notes.counts[NOTED] == len(notes.noted):
-        return True
-    if notes.marks[table, LAST_NOTED] != serial:
-        return False
-    operator = tests.operator[test]
-    if operator >= BELOW:
-        if notes.marks[table, COUNTED] != serial:
-            _count(table, room, tests, notes)
-        best = notes.marks[table, LEAST if operator < BELOW + 2 else GREATEST]
-        return compares(operator, best, tests.limit[test])
-    if conditions.atom_serial[atom] == serial:
-        return conditions.atom_met[atom] == 1
-    found = False
-    at = int(notes.marks[table, FIRST_TEXT])
-    while at >= 0 and not found:
-        found = holds(test, room.data, notes.noted[at, 1], notes.noted[at, 2], tests)
-        at = notes.noted[at, 0]
-    conditions.atom_serial[atom] = serial
-    conditions.atom_met[atom] = found
-    return found
-
-
-@inner
-def _may_hold(condition, room, tests, notes, conditions):  # type: ignore[no-untyped-def]
-    for need in range(conditions.conditions[condition, NEEDS], conditions.conditions[condition, NEEDS_END]):
-        found = False
-        for i in range(conditions.needs[need, 0], conditions.needs[need, 1]):
-            if _met(conditions.ways[i], room, tests, notes, conditions):
-                found = True
-                break
-        if not found:
-            return False
-    return True
 
 
 @inner
@@ -159,7 +85,7 @@ def _true(at, axis, node, document, room, tests, conditions):  # type: ignore[no
             continue
         if kind in (FRONT, FIRST_NODE):
             context = 0 if code[at, 2] else node - top
-            first = conditions.store[np.int64(conditions.slot[code[at, 1]]) * size + context]
+            first = conditions.store[(conditions.made[code[at, 1], 1] >> 1) * size + context]
             truth = first != NONE
             if truth and kind == FIRST_NODE:
                 truth = _node_holds(code[at, 3], code[at, 4], first, room, tests)
@@ -190,33 +116,35 @@ def _lead(node, owner, value, deep, base, top, room, conditions):  # type: ignor
 
 @inlined
 def _try(front, node, document, base, room, tests, conditions):  # type: ignore[no-untyped-def]
-    """A node that the step of a front leads to: does it pass, and where does the path go from there?"""
+    """A node that the step of a front leads to: where does the path go from there? False if it does not pass."""
     row = conditions.fronts[front]
     axis = row[AXIS]
     top = document[0]
     value = node
     tests.counts[STEPS] += 1
     if row[REST] >= 0:
-        value = conditions.store[np.int64(conditions.slot[row[REST]]) * (document[1] - top) + node - top]
+        value = conditions.store[(conditions.made[row[REST], 1] >> 1) * (document[1] - top) + node - top]
         if value == NONE:
-            return
+            return False
     elif row[TEST] >= 0 and not _node_holds(row[TEST], axis, node, room, tests):
-        return
+        return False
     if row[PROGRAM] >= 0 and not _true(row[PROGRAM], axis, node, document, room, tests, conditions):
-        return
+        return False
     owner = room.elements[node, PARENT]
     if axis == ATTRIBUTE_NODE:
         owner = room.attributes[node, OWNER]
     elif axis == TEXT_NODE:
         owner = room.texts[node, OWNER]
     _lead(node, owner, value, row[DEEP], base, top, room, conditions)
+    return True
 
 
 @inner
 def _make(front, document, room, translate, wild, tests, conditions):  # type: ignore[no-untyped-def]
+    """Make a front in its slot, and tell if it leads anywhere."""
     row = conditions.fronts[front]
     size = document[1] - document[0]
-    base = np.int64(conditions.slot[front]) * size
+    base = (conditions.made[front, 1] >> 1) * size
     conditions.store[base : base + size] = NONE
     axis, symbol = row[AXIS], row[SYMBOL]
     chained = symbol > 0 and not row[WILD]
@@ -232,8 +160,8 @@ def _make(front, document, room, translate, wild, tests, conditions):  # type: i
         if not leads:
             name = translate[room.attributes[node, NAME] if axis == ATTRIBUTE_NODE else room.elements[node, NAME]]
             leads = name == symbol or wild[name] == symbol
-        if leads:
-            _try(front, node, document, base, room, tests, conditions)
+        if leads and _try(front, node, document, base, room, tests, conditions):
+            conditions.made[front, 1] |= 1
         if not chained:
             node += 1
         elif axis == ATTRIBUTE_NODE:
@@ -257,12 +185,15 @@ def _holds(condition, document, room, translate, wild, tests, notes, conditions)
         counts[CHAINED] = counts[SERIAL]
         _chain(document, room, translate, conditions)
     for i in range(row[FRONTS], row[FRONTS_END]):
-        front = conditions.order[i]
-        if conditions.made[front] != counts[EPOCH]:
-            conditions.made[front] = counts[EPOCH]
-            conditions.slot[front] = counts[SLOTS]
+        front = conditions.order[i] >> 1
+        if conditions.made[front, 0] != counts[EPOCH]:
+            conditions.made[front, 0] = counts[EPOCH]
+            conditions.made[front, 1] = counts[SLOTS] << 1
             counts[SLOTS] += 1
             _make(front, document, room, translate, wild, tests, conditions)
+        if conditions.order[i] & 1 > conditions.made[front, 1] & 1:
+            counts[VERIFIED] += 1
+            return False, True
     counts[VERIFIED] += 1
     return _true(row[ENTRY], ELEMENT_NODE, document[0], document, room, tests, conditions), True
 
@@ -273,7 +204,7 @@ def verify(document, room, translate, wild, tests, notes, conditions):  # type: 
     counts = notes.counts
     while counts[CANDIDATE] < counts[HIT_COUNT]:
         condition = notes.hits[counts[CANDIDATE]]
-        if notes.held[condition] != counts[SERIAL] and _may_hold(condition, room, tests, notes, conditions):
+        if notes.held[condition] != counts[SERIAL]:
             truth, roomy = _holds(condition, document, room, translate, wild, tests, notes, conditions)
             if not roomy:
                 return False
