@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from semcast.model.message import ProfileText
-from semcast.protocol.frames import Attach, Fetch, Heartbeat, Install, Installed, Repair, Switch, Tally
+from semcast.protocol.frames import Attach, Fetch, Heartbeat, Install, Installed, Lease, Repair, Switch, Tally
 from semcast.protocol.machine import Send
 from semcast.protocol.stores import Record
 from semcast.sim.driver import Driver
-from semcast.sim.end_laws import Watch, left_over, made_up_gaps, restless
+from semcast.sim.end_laws import Watch, left_over, made_up_gaps, needless_gaps, restless
 from semcast.sim.faults import Slow
 from semcast.sim.network import Water
 from semcast.sim.parties import Party
@@ -157,3 +157,46 @@ def test_in_calm_runs_clients_stay_where_they_are() -> None:
     world.do(world.parties["b0"], [Send("b9", attach)])
     assert [found.what for found in restless(watch, {})] == ["left its gateway: b1, b9"]
     assert list(restless(watch, {}, together=True)) == []
+
+
+def test_only_one_life_of_one_coordinator_gives_orders_in_a_term() -> None:
+    world = driver(line(1))
+    silent(world, "b0", "b1")
+    watch = Watch(world)
+    first, second = world.parties["b0"], world.parties["b1"]
+    for party, term in ((first, 1), (first, 1), (second, 2)):
+        world.do(party, [Send("b1", Lease(term, 0.0, 1.0, 1))])
+    assert watch.violations == []
+    world.crash(second)
+    world.restart(second)
+    world.do(second, [Send("b0", Lease(2, 0.0, 1.0, 1))])
+    (found,) = watch.violations
+    assert (found.law, found.who) == ("one leader a term", "b1")
+
+
+def gaps_of_a_client_that_stays(live_at: float, *, moves: bool = False, retain_absent: int = 100) -> list[str]:
+    """Three messages are published, one a second; the second is lost to a session that is live since then."""
+    world = driver(line(1))
+    silent(world, "b0", "b1")
+    world.add(Party("s", "client", "b1", lambda incarnation, now: Recorder()))
+    log = world.parties["b0"].log = MemoryLog()
+    log.append(Record(number, "p", number, 1, (), b"") for number in (1, 2, 3))
+    watch, witness = Watch(world), Witness()
+    attach = Attach("s", ProfileText("news", "topic", "a"))
+    world.do(world.parties["s"], [Send(to, attach) for to in (("b1", "b0") if moves else ("b1",))])
+    witness.subscribed("s", attach.profile, 0.0)
+    witness.live("s", 0, {"b0": 0}, live_at)
+    for number in (1, 2, 3):
+        witness.published("p", number, float(number))
+    witness.gap("s", "b0", 1, 2, 4.0)
+    return [found.law for found in needless_gaps(watch, witness, world, retain_absent)]
+
+
+def test_who_stays_at_a_gateway_that_stays_loses_nothing() -> None:
+    assert gaps_of_a_client_that_stays(live_at=1.5) == ["gaps have a reason"]
+
+
+def test_a_gap_may_be_before_a_subscription_or_behind_a_move_or_older_than_logs_are_kept() -> None:
+    assert gaps_of_a_client_that_stays(live_at=2.5) == []
+    assert gaps_of_a_client_that_stays(live_at=1.5, moves=True) == []
+    assert gaps_of_a_client_that_stays(live_at=1.5, retain_absent=2) == []

@@ -29,6 +29,11 @@ class Watch:
         """(gateway, source) → messages that it was sent for that."""
         self.attached: dict[str, list[str]] = {}
         """Client → the gateways that it went to, in turn."""
+        self.durable: set[str] = set()
+        """Clients whose sessions outlive a crash of their gateway."""
+        self.expired: set[str] = set()
+        """Clients whose sessions were given up, since nothing was heard of them for long."""
+        self._leaders: dict[int, tuple[str, int]] = {}
         self._requests: set[tuple[str, str, int]] = set()
         self._newest: dict[tuple[object, ...], tuple[int, ...]] = {}
         driver.watched.update(
@@ -65,17 +70,27 @@ class Watch:
 
     def _install(self, party: Party, to: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Install)
-        self._rises("term", party, (frame.term,))
+        self._leads(party, frame.term)
         self._rises("revision", party, (frame.term, frame.revision), to)
 
     def _switch(self, party: Party, to: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Switch)
-        self._rises("term", party, (frame.term,))
+        self._leads(party, frame.term)
         self._rises("epoch", party, (frame.term, frame.epoch), to)
 
     def _lease(self, party: Party, _: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Lease)
-        self._rises("term", party, (frame.term,))
+        self._leads(party, frame.term)
+
+    def _leads(self, party: Party, term: int) -> None:
+        """Who gives orders in a term is one life of one coordinator."""
+        self._rises("term", party, (term,))
+        life = party.name, party.incarnation
+        leader = self._leaders.setdefault(term, life)
+        if leader != life:
+            what = f"term {term} is that of {_life(leader)}, and {_life(life)} gives orders in it"
+            self.violations.append(Violation("one leader a term", party.name, what))
+            self._leaders[term] = life
 
     def _fetch(self, party: Party, to: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Fetch)
@@ -87,7 +102,10 @@ class Watch:
         if (to, party.name, frame.request) in self._requests:
             self.fetched[to, party.name] += len(frame.numbers)
 
-    def _attach(self, party: Party, to: str, _: AnyFrame) -> None:
+    def _attach(self, party: Party, to: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Attach)
+        if frame.durable:
+            self.durable.add(party.name)
         gone_to = self.attached.setdefault(party.name, [])
         if to not in gone_to[-1:]:
             gone_to.append(to)
@@ -128,6 +146,28 @@ def made_up_gaps(witness: Witness, logs: Mapping[str, MemoryLog]) -> Iterator[Vi
                 yield Violation("gaps are real", session.name, what)
 
 
+def needless_gaps(watch: Watch, witness: Witness, driver: Driver, retain_absent: int) -> Iterator[Violation]:
+    """Who stays at one gateway that remembers the session gets all that is published while it is live.
+
+    That is, unless it is away for longer than messages are kept. A gateway that has fallen remembers durable sessions
+    only, and a client that goes elsewhere may come too late.
+    """
+    for session in witness.sessions.values():
+        gateways = watch.attached.get(session.name, [])
+        kept = session.name in watch.durable or all(driver.parties[name].incarnation == 1 for name in gateways)
+        if session.name in watch.expired or len(gateways) != 1 or not kept:
+            continue
+        live_at = session.versions[0].live_at
+        for gap in session.gaps:
+            log = driver.parties[gap.source].log
+            if log is None or log.end > retain_absent or live_at is None:
+                continue
+            lost = log.history[gap.first : gap.through]
+            if any(witness.invoked.get((record.origin, record.sequence), -1.0) >= live_at for record in lost):
+                what = f"({gap.first}, {gap.through}] of {gap.source} at {gap.at:.3f} s, live since {live_at:.3f} s"
+                yield Violation("gaps have a reason", session.name, f"{what} at {gateways[0]}, which was never left")
+
+
 def restless(
     watch: Watch,
     notes: Mapping[str, int],
@@ -151,6 +191,10 @@ def restless(
     for name in calm_notes:
         if notes.get(name):
             yield Violation("calm runs are quiet", "brokers", f"{notes[name]} × {name}")
+
+
+def _life(who: tuple[str, int]) -> str:
+    return f"{who[0]} in its life {who[1]}"
 
 
 def _tables(states: Mapping[str, Mapping[str, Any]]) -> Iterator[Violation]:

@@ -15,7 +15,7 @@ from semcast.sim.campaign import Victims, drawn_faults
 from semcast.sim.cast import Cast, Client, Feed
 from semcast.sim.clock import chances
 from semcast.sim.driver import Driver
-from semcast.sim.end_laws import Watch, left_over, made_up_gaps, restless
+from semcast.sim.end_laws import Watch, left_over, made_up_gaps, needless_gaps, restless
 from semcast.sim.faults import AnyFault, LaneFault, StoreCut
 from semcast.sim.journal import Journal
 from semcast.sim.laws import judged
@@ -175,6 +175,8 @@ class Simulation:
 
     def _noted(self, party: Party, note: Note) -> None:
         self.notes[note.what] += 1
+        if note.what == "expired":
+            self.watch.expired.add(note.details["session"])
         if party.role != "client":
             return
         details, now, witness = note.details, self.driver.agenda.now, self.witness
@@ -196,6 +198,7 @@ class Simulation:
         histories = {name: log.history for name, log in logs.items()}
         violations = judged(self.witness, histories, _SETTLE_S if scenario.calm else None)
         violations += made_up_gaps(self.witness, logs)
+        violations += needless_gaps(self.watch, self.witness, self.driver, settings.retain_absent)
         violations = self.driver.failures + violations + self.watch.violations
         violations += left_over(self.driver, bound=scenario.network.queue_bound, retain=settings.retain)
         if scenario.calm:

@@ -1,0 +1,303 @@
+"""Protocols that are broken on purpose: each is found out by a law, and the same run unbroken keeps all laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+import pytest
+
+from semcast.protocol.acks import AckTable, Positions
+from semcast.protocol.broker import Broker, Forwarded, Table, narrowed
+from semcast.protocol.clients import Subscriber
+from semcast.protocol.coordinator import Coordinator
+from semcast.protocol.following import Following, Routed
+from semcast.protocol.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
+from semcast.protocol.gateway import Gateway
+from semcast.protocol.inbox import Inbox, Members
+from semcast.protocol.ledger import Ledger
+from semcast.protocol.machine import Command, Note, Send, Sync
+from semcast.protocol.overlay import Overlay as KnownOverlay
+from semcast.protocol.sessions import Session
+from semcast.protocol.source import Source
+from semcast.sim.faults import Crash, Loss, Partition
+from semcast.sim.scenario import Coordinators, Network, Publishers, Scenario
+from semcast.sim.simulation import Simulation
+from semcast.sim.stores import MemoryCoordinatorStore
+from tests.simulator.crossroads import at_gateways, scenario
+
+Patch = pytest.MonkeyPatch
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A way to break the protocol, a run in which that matters, and the law that has to find it out."""
+
+    broken: Callable[[Patch], None]
+    run: Scenario
+    law: str
+
+
+# --- what the source does wrong
+
+
+def acks_before_the_sync(patch: Patch) -> None:
+    plain = Source.publish
+
+    def publish(self: Source, publish: Publish, sender: str, now: float) -> list[Command]:
+        commands = plain(self, publish, sender, now)
+        last = publish.first + len(publish.messages) - 1
+        early = Send(sender, Published(publish.origin, last, self.log.end))
+        return [*commands, early] if any(isinstance(command, Sync) for command in commands) else commands
+
+    patch.setattr(Source, "publish", publish)
+
+
+def forgets_a_mask_bit(patch: Patch) -> None:
+    plain = Following.route
+
+    def route(self: Following, messages: object) -> list[Routed]:
+        lost = 1 << self.bits["b4"]
+        found = plain(self, messages)  # type: ignore[arg-type]
+        return [Routed(names, tuple((key, mask & ~lost) for key, mask in routes)) for names, routes in found]
+
+    patch.setattr(Following, "route", route)
+
+
+def is_silent_when_idle(patch: Patch) -> None:
+    plain = Source.tick
+
+    def tick(self: Source, now: float) -> list[Data | Leg | Tally]:
+        return plain(self, now) if self._told != self.sent else []
+
+    patch.setattr(Source, "tick", tick)
+
+
+def needs_no_lease(patch: Patch) -> None:
+    patch.setattr(Source, "leased", lambda self, now: self.following is not None)
+
+
+def trims_what_one_gateway_has(patch: Patch) -> None:
+    def together(self: AckTable, key: Key, table: Table) -> Positions:
+        said = list(self._said.get(key, {}).values())
+        return {source: max(other.get(source, 0) for other in said) for one in said for source in one}
+
+    patch.setattr(AckTable, "_together", together)
+
+
+def never_closes_a_tree(patch: Patch) -> None:
+    plain = Source._tally
+    patch.setattr(Source, "_tally", lambda self, key: msgspec.structs.replace(plain(self, key), final=False))
+
+
+# --- what brokers and gateways do wrong
+
+
+def broker_forgets_a_mask_bit(patch: Patch) -> None:
+    plain = Broker._by_mask
+
+    def by_mask(self: Broker, table: Table, data: Data, masks: tuple[int, ...], sender: str | None) -> Forwarded:
+        left = narrowed(data, [mask & ~1 for mask in masks])
+        return plain(self, table, left, left.masks or (), sender) if left is not None else Forwarded([], [])
+
+    patch.setattr(Broker, "_by_mask", by_mask)
+
+
+def believes_every_tally(patch: Patch) -> None:
+    plain = Inbox.tally
+
+    def tally(self: Inbox, tally: Tally, bit: int, members: Members, now: float) -> None:
+        lane = self._lanes.get(tally.key)
+        if lane is not None:
+            come = sum(number <= tally.through for number in lane.above)
+            tally = msgspec.structs.replace(tally, counts={bit: lane.count + come})
+        plain(self, tally, bit, members, now)
+
+    patch.setattr(Inbox, "tally", tally)
+
+
+def forgets_durable_sessions(patch: Patch) -> None:
+    def save(self: Gateway, session: Session) -> None:
+        session.dirty = False
+
+    patch.setattr(Gateway, "_save", save)
+
+
+def keeps_what_came_twice(patch: Patch) -> None:
+    plain = Subscriber._took
+
+    def took(self: Subscriber, frame: Deliver | Progress | Gap) -> list[Command]:
+        if not isinstance(frame, Deliver):
+            return plain(self, frame)
+        return [Note("delivered", {"source": frame.source, "number": frame.number, "body": frame.body})]
+
+    patch.setattr(Subscriber, "_took", took)
+
+
+# --- what coordinators do wrong
+
+
+def skips_the_drain(patch: Patch) -> None:
+    def drain(self: Coordinator, alive: set[str]) -> None:
+        for _, successor in list(self._ledger.draining):
+            self._ledger.drained(self.term, successor)
+
+    patch.setattr(Coordinator, "_drain", drain)
+
+
+def waits_for_no_source(patch: Patch) -> None:
+    plain, finish = Coordinator._finish, Ledger.finish
+
+    def finish_at_once(self: Coordinator, now: float) -> list[Command]:
+        self._leases.clear()
+        return plain(self, now)
+
+    def sure(self: Ledger, term: int, positions: dict[str, int], unsure: tuple[str, ...]) -> list[str]:
+        return finish(self, term, positions, ())
+
+    patch.setattr(Coordinator, "_finish", finish_at_once)
+    patch.setattr(Ledger, "finish", sure)
+
+
+def gives_a_bit_to_another(patch: Patch) -> None:
+    plain = KnownOverlay.network
+
+    def network(self: KnownOverlay, now: float) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+        brokers, down = plain(self, now)
+        self.gateways = tuple(sorted(self.gateways, key=lambda gateway: (gateway not in brokers, gateway)))
+        return brokers, down
+
+    patch.setattr(KnownOverlay, "network", network)
+
+
+def two_lead_in_one_term(patch: Patch) -> None:
+    def lead(self: MemoryCoordinatorStore, who: str, lease_s: float) -> int:
+        self._term = 1
+        return 1
+
+    patch.setattr(MemoryCoordinatorStore, "lead", lead)
+
+
+def comes_back_in_its_old_term(patch: Patch) -> None:
+    plain = MemoryCoordinatorStore.lead
+
+    def lead(self: MemoryCoordinatorStore, who: str, lease_s: float) -> int | None:
+        return plain(self, who.partition("#")[0], lease_s)
+
+    patch.setattr(MemoryCoordinatorStore, "lead", lead)
+
+
+QUIET, MISSED, NEEDLESS = "calm runs are quiet", "nothing is missed", "gaps have a reason"
+
+MUTANTS = {
+    found.broken.__name__: found
+    for found in [
+        Mutant(
+            acks_before_the_sync,
+            scenario(
+                network=Network(sync_ms=(100.0, 300.0)),
+                faults=tuple(Crash(from_s=at, to_s=at + 0.5, party="b0") for at in (3.5, 5.0, 6.5)),
+            ),
+            "acked is durable",
+        ),
+        Mutant(forgets_a_mask_bit, scenario(), MISSED),
+        Mutant(
+            # The last message and the tally behind it are lost on the way to b4, and b0 is not asked for long.
+            is_silent_when_idle,
+            scenario(
+                settings={"silence_s": 60.0},
+                publishers=(
+                    Publishers(stream="news", rate_hz=10, from_s=2.5, to_s=4.0),
+                    Publishers(stream="news", count=1, from_s=6.0),
+                ),
+                faults=(Loss(from_s=5.9, to_s=6.6, probability=1.0, link=("b3", "b4")),),
+            ),
+            MISSED,
+        ),
+        Mutant(
+            # b0 and the one gateway that it knows of are cut off, together with their clients; s0 comes elsewhere.
+            needs_no_lease,
+            scenario(
+                scheme="unicast",
+                duration_s=14.0,
+                clients=(at_gateways(1, "b4", attach_s=(4.0, 4.0), profiles=("v0",)), at_gateways(1, "b2")),
+                faults=(Partition(from_s=3.0, to_s=12.0, side=("b0", "b1", "b2")),),
+            ),
+            NEEDLESS,
+        ),
+        Mutant(
+            trims_what_one_gateway_has,
+            scenario(faults=(Partition(from_s=4.0, to_s=6.0, link=("b3", "b4")),)),
+            NEEDLESS,
+        ),
+        Mutant(never_closes_a_tree, scenario(scheme="semcast", reorganise_s=(4.0, 6.0)), "logs are trimmed"),
+        Mutant(broker_forgets_a_mask_bit, scenario(), QUIET),
+        Mutant(
+            believes_every_tally,
+            scenario(faults=(Loss(from_s=4.0, to_s=6.0, probability=0.5, link=("b1", "b3")),)),
+            MISSED,
+        ),
+        Mutant(
+            forgets_durable_sessions,
+            scenario(
+                clients=(at_gateways(3, durable=1.0),),
+                faults=(
+                    Crash(from_s=4.0, to_s=4.5, party="b4"),
+                    Partition(from_s=4.2, to_s=7.0, side=("s2",)),
+                ),
+            ),
+            NEEDLESS,
+        ),
+        Mutant(keeps_what_came_twice, scenario(clients=(at_gateways(3, gateways_each=2, together=True),)), "once"),
+        Mutant(
+            # What is in the log when b0 switches is durable, and sent over the old trees, a good while later.
+            skips_the_drain,
+            scenario(
+                scheme="semcast",
+                network=Network(sync_ms=(300.0, 400.0)),
+                clients=(at_gateways(6, attach_s=(0.0, 7.0)),),
+            ),
+            QUIET,
+        ),
+        Mutant(
+            # What is said to b0 is late when s1 subscribes to what nobody else wants.
+            waits_for_no_source,
+            scenario(
+                clients=(
+                    at_gateways(1, "b2", profiles=("v0",)),
+                    at_gateways(1, "b4", profiles=("v1",), attach_s=(4.0, 4.0)),
+                ),
+                faults=(Partition(from_s=3.9, to_s=5.5, side=("c0", "b1", "b2", "b3", "b4"), one_way=True, hold=True),),
+            ),
+            MISSED,
+        ),
+        Mutant(
+            gives_a_bit_to_another,
+            scenario(
+                duration_s=12.0,
+                clients=(at_gateways(3, profiles=("v0", "v1", "v0")),),
+                faults=(Partition(from_s=4.0, to_s=9.0, side=("b2",)),),
+            ),
+            MISSED,
+        ),
+        Mutant(two_lead_in_one_term, scenario(coordinators=Coordinators(count=2)), "one leader a term"),
+        Mutant(
+            comes_back_in_its_old_term,
+            scenario(faults=(Crash(from_s=4.0, to_s=4.5, party="c0"),)),
+            "one leader a term",
+        ),
+    ]
+}
+
+
+def broken_laws(run: Scenario) -> set[str]:
+    return {found.law for found in Simulation(run, 1).run().violations}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_broken_protocol_is_found_out(name: str, monkeypatch: Patch) -> None:
+    mutant = MUTANTS[name]
+    assert broken_laws(mutant.run) == set()
+    mutant.broken(monkeypatch)
+    assert mutant.law in broken_laws(mutant.run)
