@@ -231,6 +231,45 @@ def test_the_earlier_profile_is_forgotten_when_the_cursor_has_passed_its_end(cli
     assert (asked.before, asked.until) == (None, ())
 
 
+def test_a_second_replacement_is_asked_for_when_the_first_is_over(client: Subscriber) -> None:
+    """A gateway is told of one earlier profile; where both were pending, what the first counted for would be lost."""
+    client.replace(topic("b"))
+    client.replace(topic("c"))
+    client.replace(topic("d"))
+    assert only(tick(client, 1), Attach).profile == topic("b")
+    play(client, ("g0", attached(1, at=30, behind=10)))
+    assert frames(tick(client, 2), Attach) == []
+    play(client, ("g0", progress(1, 30)))
+    asked = only(tick(client, 3), Attach)
+    assert (asked.profile, asked.version, asked.before, asked.until) == (topic("d"), 3, topic("b"), ())
+
+
+def test_what_was_never_live_is_replaced_at_once_and_nothing_is_owed_for_it() -> None:
+    client = subscriber("g0")
+    tick(client, 0)
+    client.replace(topic("b"))
+    asked = only(tick(client, AGAIN), Attach)
+    assert (asked.profile, asked.version, asked.before) == (topic("b"), 1, None)
+
+
+def test_a_profile_that_goes_live_while_another_is_asked_for_counts_until_that_is_live() -> None:
+    client = subscriber("g0", "g1")
+    tick(client, 0)
+    client.replace(topic("b"))
+    assert [live["version"] for live in notes(play(client, ("g0", attached(0))), "live")] == [0]
+    asked = only(tick(client, 0.1 + DEAD), Attach)  # at the other gateway
+    assert (asked.profile, asked.before, asked.until, asked.cursor) == (topic("b"), topic("a"), (), (("s", 10),))
+
+
+def test_a_replacement_that_a_gateway_refuses_can_be_replaced(client: Subscriber) -> None:
+    client.replace(topic("*"))
+    tick(client, 1)
+    play(client, ("g0", ProtocolError("session x: no profile")))
+    client.replace(topic("b"))
+    asked = only(tick(client, 2), Attach)
+    assert (asked.profile, asked.version, asked.before) == (topic("b"), 2, topic("a"))
+
+
 def test_leaving_is_said_to_every_gateway_until_that_one_has_heard_it(client: Subscriber) -> None:
     client.detach()
     assert [to for to, _ in sends(tick(client, 1), Detach)] == ["g0", "g1"]

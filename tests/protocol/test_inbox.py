@@ -169,6 +169,14 @@ def test_a_switch_opens_new_trees_where_it_took_effect_and_keeps_old_ones_until_
     assert (inbox.open, inbox.frontier, inbox.clean(NEXT)) == ({OTHER}, 22, 2)
 
 
+def test_a_gateway_that_leaves_all_trees_has_everything_through_the_switch(inbox: Inbox) -> None:
+    away = PLAN | {2: frozenset[Key]()}
+    inbox.tally(tally(18, {BIT: 5}, epoch=2, previous=1, since=20), BIT, away, 0)
+    assert inbox.frontier == 18
+    inbox.tally(tally(20, {BIT: 5}, epoch=2, previous=1, since=20, final=True), BIT, away, 0)
+    assert (inbox.open, inbox.frontier, inbox.clean(away)) == (frozenset(), 20, 2)
+
+
 def test_a_final_tally_that_does_not_agree_keeps_the_tree_open(inbox: Inbox) -> None:
     inbox.tally(tally(20, {BIT: 6}, epoch=2, previous=1, since=20, final=True), BIT, NEXT, 0)
     assert inbox.open == {KEY, OTHER}

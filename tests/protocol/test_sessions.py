@@ -222,6 +222,17 @@ def test_a_fill_does_not_mix_the_profiles_of_before_and_after() -> None:
     assert held.to_fill("s") == (B, 12)
 
 
+def test_a_second_replacement_waits_until_the_client_has_what_the_first_one_ended() -> None:
+    held = session(start="earliest", room=9)
+    held.go_live({"s": 10}, {"s": inbox()}, {})
+    ask_instead(held, "b")
+    held.go_live({"s": 12}, {"s": inbox()}, {})
+    ask_instead(held, "c")
+    assert held.asked is None
+    assert delivered(held.filled("s", {3: b"", 12: b""}, 12, 0)) == [3, 12]
+    assert held.asked is held.next
+
+
 def test_a_pending_profile_can_be_replaced_before_it_was_ever_live() -> None:
     held = session()
     ask_instead(held, "b")

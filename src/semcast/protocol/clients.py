@@ -68,7 +68,11 @@ class Subscriber:
         self._durable, self._ordered, self._start = durable, ordered, start
         self._max_delay_ms = max_delay_ms
         self._profile, self._version = profile, 0
+        self._earlier = profile
         self._before: tuple[ProfileText, dict[str, int]] | None = None
+        self._wishes = 0
+        self._wish: tuple[ProfileText, int] | None = None
+        self._refused = False
         self._have: dict[str, set[int]] = {}
         self._links: dict[str, _Link] = {}
         self._ending = False
@@ -92,10 +96,35 @@ class Subscriber:
         return []
 
     def replace(self, profile: ProfileText) -> None:
-        """Ask for something else; it counts from where the gateway says, at once and everywhere."""
+        """Ask for something else; it counts from where the gateway says, at once and everywhere.
+
+        It is asked for when an earlier replacement is over: a gateway can be told of one end only. Of several
+        that wait, the last is asked for.
+        """
+        self._wishes += 1
+        self._wish = profile, self._wishes
+        self._take_up()
+
+    def _take_up(self) -> None:
+        if self._wish is None or not self._over():
+            return
         if self.live_version == self._version:
             self._before = (self._profile, {})
-        self._profile, self._version = profile, self._version + 1
+        self._earlier, self._refused = self._profile, False
+        (self._profile, self._version), self._wish = self._wish, None
+
+    def _over(self) -> bool:
+        """Has the client all that counts by another profile than the one it asks for?"""
+        if self._version == 0 or self._refused:
+            return True
+        self._pass()
+        return self.live_version == self._version and self._before is None
+
+    def _pass(self) -> None:
+        """Forget the earlier profile when the cursor is beyond where it ended."""
+        until = self._before[1] if self._before is not None else {}
+        if until and all(self.cursor.get(source, 0) >= place for source, place in until.items()):
+            self._before = None
 
     def detach(self) -> None:
         """End the subscription for good, at all gateways that it may have been at."""
@@ -115,6 +144,7 @@ class Subscriber:
                 return self._took(frame)
             case ProtocolError(reason):
                 link.attached_version, link.base = -1, None
+                self._refused = self.live_version < self._version
                 return [Note("error", {"reason": reason})]
         return []
 
@@ -133,6 +163,8 @@ class Subscriber:
         if frame.version <= self.live_version:
             return []
         self.live_version = frame.version
+        if frame.version < self._version and self._before is None:
+            self._before = (self._earlier, {})  # it went live while another was asked for already
         if self._before is not None and frame.version == self._version:
             self._before = (self._before[0], positions)
         details = {"version": frame.version, "positions": positions, "expected_delay_ms": frame.expected_delay_ms}
@@ -157,6 +189,7 @@ class Subscriber:
         if self._ending:
             return commands
         self._fail_over(now)
+        self._take_up()
         for gateway, link in self._links.items():
             if link.attached_version < self._version and now - link.asked_at >= self._settings.resend_s:
                 link.asked_at = now
@@ -167,9 +200,8 @@ class Subscriber:
         return commands
 
     def _attach(self, base: int | None) -> Attach:
+        self._pass()
         before, until = self._before or (None, {})
-        if before is not None and until and all(self.cursor.get(s, 0) >= place for s, place in until.items()):
-            self._before = before = None
         have = tuple((source, tuple(sorted(numbers))) for source, numbers in sorted(self._have.items()) if numbers)
         return Attach(
             self.session, self._profile, self._durable, self._ordered, self._start, tuple(sorted(self.cursor.items())),

@@ -145,8 +145,9 @@ class Inbox:
         self._early = {key: seen for key, seen in self._early.items() if key in keys}
 
     def _advance(self) -> None:
-        if self._lanes and self.verify is None:
-            self._move(min(lane.position for lane in self._lanes.values()))
+        if self.verify is None:
+            # Who has left all trees has all that came over them: nothing since the source changed its plan is his.
+            self._move(min((lane.position for lane in self._lanes.values()), default=self.since))
 
     def _move(self, frontier: int) -> None:
         if frontier > self.frontier:

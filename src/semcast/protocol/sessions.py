@@ -123,9 +123,12 @@ class Session:
 
     @property
     def asked(self) -> Attach | None:
-        """What is to be live next; None where all is."""
+        """What is to be live next; None where all is.
+
+        A replacement waits until the client was sent all that the one before last counts for: only one is remembered.
+        """
         if self.live:
-            return self.next
+            return self.next if self._reached() else None
         return self.attach if self.returning or self.next is None else self.next
 
     def profiles(self) -> list[ProfileText]:
@@ -199,11 +202,15 @@ class Session:
             return 0
         return max([way.told, *way.sent])
 
+    def _reached(self) -> bool:
+        """Was the client sent everything for which the earlier profile counts?"""
+        if self.before is None:
+            return True
+        return all(way.told >= self.before[1].get(source, 0) for source, way in self.ways.items())
+
     def settle(self, frontiers: Mapping[str, int]) -> bool:
         """Forget the earlier profile when nothing is to come that it counts for; did that happen?"""
-        if self.before is None:
-            return False
-        if any(way.told < self.before[1].get(source, 0) for source, way in self.ways.items()):
+        if self.before is None or not self._reached():
             return False
         if any(place < self.before[1].get(source, 0) for source, place in frontiers.items()):
             return False

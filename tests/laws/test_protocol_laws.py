@@ -1,0 +1,515 @@
+"""What gateways, sessions and acks promise, whatever comes in whatever order."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semcast.model.message import ProfileText
+from semcast.protocol.acks import AckTable
+from semcast.protocol.broker import Table
+from semcast.protocol.filters import covers
+from semcast.protocol.frames import Ack, Attach, Caught, Data, Deliver, Entry, Fetch, Key, Live, Repair, Tally, TreeLink
+from semcast.protocol.inbox import Inbox
+from semcast.protocol.interests import InterestSet
+from semcast.protocol.machine import Command, Send
+from semcast.protocol.sessions import Session
+from semcast.sim.stores import MemoryLog, MemoryNotes
+from tests.protocol.playbook import (
+    SETTINGS,
+    entry,
+    frames,
+    install,
+    lease,
+    log_and_sync,
+    planned,
+    play,
+    publish,
+    source_node,
+    switch,
+    tick,
+    topic,
+)
+
+# --- inboxes
+
+
+PLANS = (
+    {"p": ("a", (0,)), "q": ("b", (0, 1))},
+    {"p": ("a", (0,)), "r": ("a|b", (0, 1))},
+    {"q": ("b", (1,))},
+    {"q": ("b", (0, 1)), "r": ("a|b", (0,)), "t": ("a", (0, 1))},
+)
+"""Channels with their expressions and the bits of their gateways; ours is 0."""
+
+
+class Inlet:
+    """A real source, the trees from it to one inbox, and whatever happens on the way."""
+
+    def __init__(self, window: int) -> None:
+        self.log, self.notes = MemoryLog(), MemoryNotes()
+        self.incarnation, self.epoch, self.revision = 1, 0, 0
+        self.node = source_node(self.log, notes=self.notes)
+        self.trees_of_plan: dict[tuple[str, str, tuple[int, ...]], Key] = {}
+        self.installed: dict[Key, Entry] = {}
+        self.trees: dict[Key, deque[Data | Tally]] = {}
+        self.answers: deque[list[Repair | Caught]] = deque()
+        self.members: dict[int, frozenset[Key]] = {}
+        self.known: dict[int, frozenset[Key]] = {}
+        self.inbox = Inbox("s", window)
+        self.new: list[int] = []
+        self.published = 0
+        self.now = 0.0
+        self.switch(0)
+
+    # what a source does
+
+    def switch(self, plan: int) -> None:
+        """Another plan; as coordinators do, a tree that is as it was keeps its version."""
+        self.epoch += 1
+        before = self.trees_of_plan
+        self.trees_of_plan = {
+            (name, *what): before.get((name, *what), (name, self.epoch)) for name, what in PLANS[plan].items()
+        }
+        held = frozenset(key for (_, _, gateways), key in self.trees_of_plan.items() if 0 in gateways)
+        self.members[self.epoch] = held
+        self.tell()
+
+    def tell(self) -> None:
+        for (_, _, gateways), key in self.trees_of_plan.items():
+            self.installed.setdefault(key, entry(key, None, {"g0": None} if 0 in gateways else {}))
+        self.revision += 1
+        trees = [planned(key, gateways, expression=text) for (_, text, gateways), key in self.trees_of_plan.items()]
+        told = switch(self.epoch, *trees, scheme="semcast", profiles={"a": ("g0",), "b": ("g0", "g1")})
+        play(self.node, ("c", install(self.revision, *self.installed.values())), ("c", told))
+        play(self.node, ("c", lease(self.epoch, lease_s=1e9)))
+
+    def publish(self, text: str) -> None:
+        play(self.node, ("pub", publish(self.published, text)))
+        self.published += 1
+
+    def sync(self) -> None:
+        self._under_way(log_and_sync(self.node, self.published))
+
+    def tally(self) -> None:
+        self.now += 1.0
+        self._under_way(tick(self.node, self.now))
+
+    def restart(self) -> None:
+        """It falls and comes back, with all that was in its log."""
+        self.log.sync(self.log.end)
+        self.incarnation += 1
+        self.node = source_node(self.log, notes=self.notes, incarnation=self.incarnation)
+        self.revision = 0
+        self.tell()
+
+    def _under_way(self, commands: list[Command]) -> None:
+        for frame in (command.frame for command in commands if isinstance(command, Send)):
+            if isinstance(frame, Data | Tally):
+                self.trees.setdefault(frame.key, deque()).append(frame)
+
+    def drain(self) -> None:
+        """The coordinator takes old trees away, when the gateway has everything of them."""
+        if self.inbox.clean(self.known) == self.epoch:
+            current = set(self.trees_of_plan.values())
+            self.installed = {key: made for key, made in self.installed.items() if key in current}
+            self.tell()
+
+    # what the network does
+
+    def arrive(self, which: int, *, lose: bool = False, twice: bool = False) -> None:
+        waiting = [key for key, queue in self.trees.items() if queue]
+        if not waiting:
+            return
+        frame = self.trees[waiting[which % len(waiting)]].popleft()
+        for _ in range(0 if lose else 2 if twice else 1):
+            if isinstance(frame, Data):
+                self.new += [number for number in frame.numbers if self.inbox.arrived(frame.key, number)]
+            else:
+                self.inbox.tally(frame, 0, self.known, self.now)
+
+    def learn(self, last: int) -> None:
+        """The coordinator tells the gateway its trees, of the newest plans."""
+        self.known = {epoch: keys for epoch, keys in self.members.items() if epoch > self.epoch - last}
+
+    def ask(self, credit: int) -> None:
+        first = None if self.inbox.begun is None else self.inbox.frontier
+        through = self.inbox.through if first is not None else None
+        commands = play(self.node, ("g0", Fetch("g0", 1, first, self.inbox.have, credit, through)))
+        self.answers.append([*frames(commands, Repair), *frames(commands, Caught)])
+
+    def answer(self, *, lose: bool = False) -> None:
+        if self.answers:
+            for frame in self.answers.popleft() if not lose else ():
+                if isinstance(frame, Caught):
+                    self.inbox.caught(frame)
+                    self.inbox.heard_at = self.now
+                    continue
+                self.new += [number for number in frame.numbers if self.inbox.arrived(None, number)]
+
+    # what is true
+
+    def owed(self, through: int) -> set[int]:
+        """What was for this gateway, behind where it began."""
+        begun = self.inbox.begun
+        if begun is None:
+            return set()
+        records = self.log.history[begun:through]
+        return {r.number for r in records if any(mask & 1 for _, mask in r.routes)}
+
+    def check(self) -> None:
+        assert len(self.new) == len(set(self.new)), "a message was new twice"
+        assert self.owed(self.inbox.frontier) <= set(self.new), "the frontier passed what has not come"
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("publish"), st.sampled_from(["a", "b", "x"])),
+        st.tuples(st.sampled_from(["sync", "tally"])),
+        st.tuples(st.just("arrive"), st.integers(0, 3)),
+        st.tuples(st.sampled_from(["lose", "twice"]), st.integers(0, 3)),
+        st.tuples(st.just("switch"), st.integers(0, len(PLANS) - 1)),
+        st.tuples(st.just("learn"), st.integers(1, 3)),
+        st.tuples(st.just("ask"), st.integers(1, 3)),
+        st.tuples(st.sampled_from(["answer", "answer", "lose answer", "restart"])),
+    ),
+    max_size=60,
+)
+
+
+def step(world: Inlet, what: str, *how: object) -> None:
+    match what:
+        case "lose" | "twice":
+            world.arrive(*how, lose=what == "lose", twice=what == "twice")  # type: ignore[arg-type]
+        case "lose answer":
+            world.answer(lose=True)
+        case _:
+            getattr(world, what)(*how)
+
+
+@settings(max_examples=120)
+@given(steps, st.integers(1, 6))
+def test_the_frontier_never_passes_what_has_not_come_and_after_whole_answers_all_is_there(
+    doings: list[tuple[str, object]], window: int
+) -> None:
+    world = Inlet(window)
+    world.learn(9)
+    world.ask(9)
+    world.answer()
+    for what, *how in doings:
+        step(world, what, *how)
+        world.check()
+    # Trees are silent from here on; the log alone brings everything.
+    world.learn(9)
+    world.sync()
+    world.trees.clear()
+    world.answers.clear()
+    for _ in range(2 * world.log.end + 2):
+        world.ask(1)
+        world.answer()
+        world.check()
+    assert world.inbox.frontier == world.log.end
+    assert world.owed(world.log.end) <= set(world.new)
+
+
+@settings(max_examples=60)
+@given(steps)
+def test_an_inbox_that_misses_something_finds_out_by_tallies_or_by_their_absence(
+    doings: list[tuple[str, object]],
+) -> None:
+    world = Inlet(6)
+    world.learn(9)
+    world.ask(9)
+    world.answer()
+    for what, *how in doings:
+        step(world, what, *how)
+    world.learn(99)
+    world.sync()
+    for _ in range(2 * world.log.end + 8):
+        world.tally()
+        while any(world.trees.values()):
+            world.arrive(0)
+        for wait in (0.0, SETTINGS.grace_s + 0.1):  # seen to lag, and for too long
+            if world.inbox.missing(world.now + wait, SETTINGS.grace_s, SETTINGS.silence_s):
+                world.ask(9)
+        while world.answers:
+            world.answer()
+        world.drain()
+        world.check()
+    assert world.inbox.frontier == world.log.end
+    assert world.inbox.clean(world.known) == world.epoch
+
+
+# --- sessions
+
+
+A, B = topic("a"), topic("b")
+
+
+class Desk:
+    """A session, what was published, and a client that takes what it is sent."""
+
+    def __init__(self, wants: list[int], *, ordered: bool, room: int, began: int) -> None:
+        self.wants = [{profile for bit, profile in enumerate((A, B)) if mask >> bit & 1} for mask in wants]
+        """Per number, from 1 on, the profiles that match it."""
+        self.inbox = Inbox("s", 1 << 20)
+        self.inbox.caught(Caught("s", 1, 1, began, began, 0))
+        self.session = Session(Attach("x", A, ordered=ordered), "sub", 0, room, 60.0, 0.0)
+        self.session.tops = {"s": began}
+        self.arrived = set(range(1, began + 1))
+        self.fills: deque[tuple[ProfileText, int, int]] = deque()
+        self.sent: list[int] = []
+        self.sequence = 0
+        self.versions: list[tuple[int, ProfileText]] = []
+
+    def send(self, commands: list[Command]) -> None:
+        for frame in frames(commands, object):
+            self.sequence = frame.sequence  # type: ignore[attr-defined]
+            if isinstance(frame, Deliver):
+                self.sent.append(frame.number)
+
+    @property
+    def top(self) -> int:
+        return max(self.arrived, default=0)
+
+    @property
+    def frontier(self) -> int:
+        return next(n for n in range(len(self.wants) + 1) if n + 1 not in self.arrived)
+
+    def offer(self, skip: int) -> None:
+        """The next message arrives, or one of those behind it."""
+        left = [n for n in range(1, len(self.wants) + 1) if n not in self.arrived][skip : skip + 1]
+        for number in left:
+            self.arrived.add(number)
+            self.inbox.top = max(self.inbox.top, number)
+            if self.wants[number - 1]:
+                self.send(self.session.offer("s", number, b"", self.wants[number - 1]))
+
+    def tick(self, _: int = 0) -> None:
+        if "s" not in self.session.ways:
+            return
+        self.inbox.frontier = self.frontier
+        self.send(self.session.release("s", self.frontier))
+        if self.session.caught_up(self.inbox):
+            self.send(self.session.release("s", self.frontier))
+            if not self.session.ways["s"].filling:
+                self.send(self.session.progress("s", self.frontier))
+            self.session.settle({"s": self.frontier})
+        else:
+            asked = self.session.to_fill("s")
+            if asked is not None:
+                self.fills.append((*asked, self.top))
+
+    def fill(self, short: int) -> None:
+        """The log answers, with all or with less than there was."""
+        if not self.fills:
+            return
+        profile, first, through = self.fills.popleft()
+        if self.session.to_fill("s") == (profile, first):
+            through = max(first, through - short)
+            found = {n: b"" for n in range(first + 1, through + 1) if profile in self.wants[n - 1]}
+            self.send(self.session.filled("s", found, through, 0))
+            self.session.caught_up(self.inbox)
+            self.send(self.session.release("s", self.frontier))
+
+    def take(self, less: int) -> None:
+        self.session.taken(max(0, self.sequence - less), 0.0)
+
+    def replace(self, which: int) -> None:
+        if self.session.live:
+            self.session.next = Attach("x", (A, B)[which % 2], version=1, ordered=self.session.attach.ordered)
+            self.session.tops = {"s": self.top}
+
+    def live(self, ahead: int) -> None:
+        """What is asked for is live, behind a position that sources may be beyond."""
+        if self.session.asked is None:
+            return
+        position = max(self.session.tops["s"], self.top - ahead)
+        self.session.go_live({"s": position}, {"s": self.inbox}, {})
+        self.versions.append((self.session.positions["s"], self.session.profile))
+
+    def wanted(self) -> list[int]:
+        """What the client was promised: of each version, behind its position, until the next one's."""
+        ends = [position for position, _ in self.versions[1:]] + [len(self.wants)]
+        return [
+            number
+            for (position, profile), end in zip(self.versions, ends, strict=True)
+            for number in range(position + 1, end + 1)
+            if profile in self.wants[number - 1]
+        ]
+
+
+deeds = st.lists(
+    st.one_of(
+        st.tuples(st.just("offer"), st.integers(0, 2)),
+        st.tuples(st.just("offer"), st.just(0)),
+        st.tuples(st.sampled_from(["tick", "fill", "take", "live"]), st.integers(0, 2)),
+        st.tuples(st.just("replace"), st.integers(0, 1)),
+    ),
+    max_size=60,
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.integers(0, 3), max_size=24), deeds, st.booleans(), st.integers(1, 5), st.integers(0, 3))
+def test_a_session_sends_each_wanted_message_once_and_in_order_if_asked(
+    wants: list[int], doings: list[tuple[str, int]], ordered: bool, room: int, began: int
+) -> None:
+    desk = Desk(wants, ordered=ordered, room=room, began=min(began, len(wants)))
+    for what, how in doings:
+        getattr(desk, what)(how)
+        assert desk.session.waiting <= 3 * room + 1
+    for _ in range(4 * len(wants) + 8):
+        desk.live(0)
+        desk.offer(0)
+        desk.tick()
+        desk.fill(0)
+        desk.take(0)
+    assert sorted(desk.sent) == desk.wanted()
+    if ordered:
+        assert desk.sent == sorted(desk.sent)
+
+
+# --- acks
+
+
+@settings(max_examples=80)
+@given(st.data())
+def test_no_ack_at_the_root_is_above_what_any_gateway_has(data: st.DataObject) -> None:
+    parents = [
+        None,
+        *(data.draw(st.integers(0, n - 1), label=f"parent of {n}") for n in range(1, data.draw(st.integers(2, 7)))),
+    ]
+    size = len(parents)
+    key: Key = ("c", 1)
+    gateways = sorted(data.draw(st.sets(st.integers(0, size - 1), min_size=1), label="gateways"))
+    has = dict.fromkeys(gateways, 0)
+    below = {n: {g for g in gateways if n in path(parents, g)} for n in range(size)}
+
+    def table(node: int) -> Table:
+        links = [TreeLink(str(n), bytes([bool(below[n])])) for n in range(size) if parents[n] == node]
+        up = None if parents[node] is None else str(parents[node])
+        return Table(Entry(key, up, tuple(links), (), 0 if node in gateways else None, True), str(node))
+
+    tables = [{key: table(node)} for node in range(size)]
+    acks = [AckTable(str(node)) for node in range(size)]
+    for _ in range(data.draw(st.integers(0, 40))):
+        node = data.draw(st.integers(0, size - 1))
+        match data.draw(st.sampled_from(["take", "say", "say", "lose", "fall"])):
+            case "take" if node in has:
+                has[node] += data.draw(st.integers(0, 5))
+                acks[node].take(key, str(node), {"s": has[node]})
+            case "say" | "lose" as what:
+                for sent in acks[node].upwards(tables[node]):
+                    assert isinstance(sent, Send)
+                    assert isinstance(sent.frame, Ack)
+                    if sent.to == "s":
+                        assert sent.frame.positions["s"] <= min(has.values())
+                    elif what == "say":
+                        acks[int(sent.to)].take(key, str(node), sent.frame.positions)
+            case "fall":
+                acks[node] = AckTable(str(node))
+
+
+def path(parents: list[int | None], node: int) -> set[int]:
+    found = {node}
+    while (above := parents[node]) is not None:
+        node = above
+        found.add(node)
+    return found
+
+
+# --- interests
+
+
+TOPICS = [topic(text) for text in ("a", "a/b", "a/b/c", "a/d", "z")]
+
+
+class Bureau:
+    """A gateway's interests, and a coordinator that hears some of its words, late, and puts them in force in order."""
+
+    def __init__(self) -> None:
+        self.interests = InterestSet()
+        self.said: dict[int, frozenset[ProfileText]] = {}
+        self.force: list[tuple[int, frozenset[ProfileText]]] = [(0, frozenset())]
+        """Since which position the sources match what."""
+        self.position = 0
+        self.answers: list[Live] = []
+        self.taken = -1
+        self.sessions: dict[int, ProfileText] = {}
+        self.live: dict[int, int] = {}
+        self.say()
+
+    def say(self, _: int = 0) -> None:
+        self.said[self.interests.serial] = frozenset(self.interests.profiles)
+
+    def settle(self, _: int = 0) -> None:
+        self.interests.settle(dict.fromkeys(self.sessions.values()))
+
+    def attach(self, which: int) -> None:
+        self.sessions[len(self.sessions) + 100 * self.position + which] = TOPICS[which % len(TOPICS)]
+        self.settle()
+        self._go_live()
+
+    def detach(self, which: int) -> None:
+        if self.sessions:
+            name = sorted(self.sessions)[which % len(self.sessions)]
+            del self.sessions[name]
+            self.live.pop(name, None)
+            self.settle()
+
+    def decide(self, ahead: int) -> None:
+        """The coordinator takes one of the words that it may have heard, newer than all before."""
+        newer = [serial for serial in sorted(self.said) if serial > self.taken]
+        if newer:
+            self.taken = newer[ahead % len(newer)]
+            self.position += 1
+            self.force.append((self.position, self.said[self.taken]))
+            self.answers.append(Live(1, 1, self.taken, self.position, (("s", self.position),)))
+
+    def hear(self, which: int) -> None:
+        """An answer comes, late or again."""
+        if self.answers:
+            self.interests.confirm(self.answers[-1 - which % len(self.answers)])
+            self._go_live()
+
+    def _go_live(self) -> None:
+        for name, profile in self.sessions.items():
+            since = self.interests.serves(profile)
+            if since is not None:
+                self.live.setdefault(name, since["s"])
+
+    def check(self) -> None:
+        for name, since in self.live.items():
+            for place, (_, force) in enumerate(self.force):
+                over = self.force[place + 1][0] if place + 1 < len(self.force) else float("inf")
+                if over > since:  # in force at a position behind which the session was promised everything
+                    assert any(covers(wide, self.sessions[name]) for wide in force)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["attach", "attach", "detach", "say", "decide", "hear", "settle"]), st.integers(0, 4)
+        ),
+        max_size=50,
+    )
+)
+def test_every_live_session_is_covered_without_a_break_by_what_the_coordinator_knows(
+    doings: list[tuple[str, int]],
+) -> None:
+    bureau = Bureau()
+    for what, how in doings:
+        getattr(bureau, what)(how)
+        bureau.check()
+    for _ in range(4):
+        bureau.settle()
+        bureau.say()
+        bureau.decide(-1)
+        bureau.hear(0)
+        bureau.check()
+    assert set(bureau.live) == set(bureau.sessions)
+    assert len(bureau.interests.profiles) <= len(set(bureau.sessions.values()))
