@@ -7,7 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from semcast.model import SemcastError
+from semcast.model.message import ProfileText
 from semcast.protocol.clients import Publisher, Subscriber
 from semcast.protocol.machine import Note, Reorganise
 from semcast.sim import cast
@@ -29,6 +32,8 @@ from semcast.sim.workload import draw_message
 _CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign")
 _SETTLE_S = 3.0
 """In a run in which nothing fails, a message has reached everybody after so long."""
+
+_LOOK_S = 0.5
 
 Progress = Callable[[float, float], None]
 
@@ -58,7 +63,11 @@ class Report:
 
 
 class Simulation:
-    """One run of a scenario; ``sink`` takes the journal's lines."""
+    """One run of a scenario; ``sink`` takes the journal's lines.
+
+    ``run`` does all of it. Who wants to decide on the way what happens next takes ``step``, ``join`` and the like, and
+    ``report`` in the end.
+    """
 
     def __init__(self, scenario: Scenario, seed: int, *, sink: Callable[[bytes], object] | None = None) -> None:
         self._scenario, self._seed = scenario, seed
@@ -79,20 +88,48 @@ class Simulation:
         self.watch = Watch(self.driver)
         self.notes: Counter[str] = Counter()
         self._cast = Cast(scenario, self.topology, self._chances["cast"])
+        self._feeds: dict[str, tuple[Feed, np.random.Generator]] = {}
         self._sent: Counter[str] = Counter()
-        self._live: Counter[str] = Counter()
         self.faults: list[AnyFault] = []
         self._prepare()
 
-    def run(self, progress: Progress | None = None) -> Report:
-        """Let it run to its end and judge it; ``progress`` is told true seconds: done, all."""
+    def run(self, progress: Progress | None = None, *, still_s: float | None = None) -> Report:
+        """Let it run to its end and judge it; ``progress`` is told true seconds: done, all.
+
+        With ``still_s`` it ends sooner: when there has been nothing left to do for so long.
+        """
         end = self._scenario.duration_s + self._scenario.quiet_s
         steps = 20 if progress is not None else 1
-        for step in range(1, steps + 1):
+        if still_s is not None:
+            self.driver.agenda.run(self._scenario.duration_s)
+            self._run_until_still(end, still_s)
+        for step in range(1, steps + 1) if still_s is None else ():
             self.driver.agenda.run(end * step / steps)
             if progress is not None:
                 progress(end * step / steps, end)
-        return self._report(end)
+        return self.report(calm=self._scenario.calm)
+
+    def _run_until_still(self, end: float, still_s: float) -> None:
+        busy_at = now = self.driver.agenda.now
+        while now < end and now - busy_at < still_s:
+            self.step(min(_LOOK_S, end - now))
+            now = self.driver.agenda.now
+            if not self._still():
+                busy_at = now
+
+    def _still(self) -> bool:
+        """Has everybody what is his? All is acknowledged, live, taken by its clients, and gone from the logs."""
+        witness, settings = self.witness, self._scenario.tuned()
+        if len(witness.acked) < len(witness.invoked):
+            return False
+        for session in witness.sessions.values():
+            if session.detached_at is None and (session.left_at is not None or session.versions[-1].live_at is None):
+                return False
+        return not any(left_over(self.driver, bound=self._scenario.network.queue_bound, retain=settings.retain))
+
+    def step(self, seconds: float) -> None:
+        """Let so much true time go by."""
+        self.driver.agenda.run(self.driver.agenda.now + seconds)
 
     def _prepare(self) -> None:
         scenario, agenda = self._scenario, self.driver.agenda
@@ -101,12 +138,13 @@ class Simulation:
         clients = cast.drawn_clients(scenario, self.topology, self._chances["clients"])
         feeds = cast.feeds(scenario, self.topology)
         for client in clients:
-            agenda.put(client.attach_s, self._attach, client)
+            agenda.put(client.attach_s, self.join, client)
         for feed, rng in zip(feeds, self._chances["messages"].spawn(len(feeds)), strict=True):
             self.driver.add(self._cast.publisher(feed))
-            agenda.put(feed.plan.from_s, self._publish, (feed, rng))
+            self._feeds[feed.name] = feed, rng
+            agenda.put(feed.plan.from_s, self._publish, feed)
         for when in scenario.reorganise_s:
-            agenda.put(when, self._reorganise)
+            agenda.put(when, self.reorganise)
         self._prepare_faults([client.name for client in clients], [feed.name for feed in feeds])
 
     def _prepare_faults(self, clients: list[str], publishers: list[str]) -> None:
@@ -122,52 +160,61 @@ class Simulation:
         for fault in self.faults:
             self.driver.plan(fault)
 
-    def _attach(self, client: Client) -> None:
+    def join(self, client: Client) -> None:
+        """A subscriber comes now; its plans for later stand."""
         agenda = self.driver.agenda
         self.witness.subscribed(client.name, client.profile, agenda.now, ordered=client.ordered)
         self.driver.add(self._cast.subscriber(client))
         if client.replace is not None:
-            agenda.put(client.replace[0], self._replace, client)
+            agenda.put(client.replace[0], lambda profile: self.replace(client.name, profile), client.replace[1])
         if client.detach_s is not None:
-            agenda.put(client.detach_s, self._detach, client)
+            agenda.put(client.detach_s, self.leave, client.name)
 
-    def _replace(self, client: Client) -> None:
-        assert client.replace is not None
-        party = self.driver.parties[client.name]
+    def replace(self, name: str, profile: ProfileText) -> None:
+        """A subscriber asks for something else from now on, unless it is down."""
+        party = self.driver.parties[name]
         if not party.alive:
             return
         subscriber = party.machine
         assert isinstance(subscriber, Subscriber)
-        self.witness.replaced(client.name, client.replace[1], self.driver.agenda.now)
-        subscriber.replace(client.replace[1])
+        self.witness.replaced(name, profile, self.driver.agenda.now)
+        subscriber.replace(profile)
 
-    def _detach(self, client: Client) -> None:
-        party = self.driver.parties[client.name]
+    def leave(self, name: str) -> None:
+        """A subscriber goes for good, unless it is down."""
+        party = self.driver.parties[name]
         if not party.alive:
             return
         subscriber = party.machine
         assert isinstance(subscriber, Subscriber)
-        self.witness.left(client.name, self.driver.agenda.now)
+        self.witness.left(name, self.driver.agenda.now)
         subscriber.detach()
 
-    def _publish(self, what: tuple[Feed, Any]) -> None:
-        feed, rng = what
-        plan, now, first = feed.plan, self.driver.agenda.now, self._sent[feed.name]
-        left = plan.batch if plan.count is None else min(plan.batch, plan.count - first)
+    def publish(self, name: str, count: int) -> None:
+        """A publisher sends so many messages of its stream at once, unless it is down."""
+        (feed, rng), party = self._feeds[name], self.driver.parties[name]
+        if not party.alive:
+            return
+        now, first = self.driver.agenda.now, self._sent[name]
+        messages = [draw_message(feed.stream, rng, f"{name}.{first + at}") for at in range(count)]
+        for at in range(count):
+            self.witness.published(name, first + at, now)
+        self._sent[name] += count
+        publisher = party.machine
+        assert isinstance(publisher, Publisher)
+        self.driver.do(party, publisher.publish(messages, party.clock.read(now)))
+
+    def _publish(self, feed: Feed) -> None:
+        plan, now = feed.plan, self.driver.agenda.now
+        left = plan.batch if plan.count is None else min(plan.batch, plan.count - self._sent[feed.name])
         if left <= 0 or now >= (self._scenario.duration_s if plan.to_s is None else plan.to_s):
             return
-        party = self.driver.parties[feed.name]
-        if party.alive:
-            messages = [draw_message(feed.stream, rng, f"{feed.name}.{first + at}") for at in range(left)]
-            for at in range(left):
-                self.witness.published(feed.name, first + at, now)
-            self._sent[feed.name] += left
-            publisher = party.machine
-            assert isinstance(publisher, Publisher)
-            self.driver.do(party, publisher.publish(messages, party.clock.read(now)))
-        self.driver.agenda.put(now + rng.exponential(plan.batch / plan.rate_hz), self._publish, what)
+        self.publish(feed.name, left)
+        pause = self._feeds[feed.name][1].exponential(plan.batch / plan.rate_hz)
+        self.driver.agenda.put(now + pause, self._publish, feed)
 
-    def _reorganise(self, _: None) -> None:
+    def reorganise(self, _: None = None) -> None:
+        """Ask whoever leads for a new plan."""
         for name in cast.coordinator_names(self._scenario):
             party = self.driver.parties[name]
             if party.alive:
@@ -192,16 +239,17 @@ class Simulation:
             case "published":
                 witness.acknowledged(party.name, details["through"], now)
 
-    def _report(self, end: float) -> Report:
+    def report(self, *, calm: bool) -> Report:
+        """Judge it as it stands; ``calm``: nothing went wrong, and more can be asked."""
         scenario, settings = self._scenario, self._scenario.tuned()
         logs = cast.logs(self.driver.parties)
         histories = {name: log.history for name, log in logs.items()}
-        violations = judged(self.witness, histories, _SETTLE_S if scenario.calm else None)
+        violations = judged(self.witness, histories, _SETTLE_S if calm else None)
         violations += made_up_gaps(self.witness, logs)
         violations += needless_gaps(self.watch, self.witness, self.driver, settings.retain_absent)
         violations = self.driver.failures + violations + self.watch.violations
         violations += left_over(self.driver, bound=scenario.network.queue_bound, retain=settings.retain)
-        if scenario.calm:
+        if calm:
             violations += restless(self.watch, self.notes, together=any(table.together for table in scenario.clients))
         meters = self.driver.meters.as_dict()
         counts = {
@@ -213,7 +261,8 @@ class Simulation:
             "faults": len(self.faults),
             "frames": sum(kind["frames"] for kind in meters["kinds"].values()),
         }
-        return Report(scenario.name, self._seed, end, violations, counts, meters, dict(sorted(self.notes.items())))
+        notes = dict(sorted(self.notes.items()))
+        return Report(scenario.name, self._seed, self.driver.agenda.now, violations, counts, meters, notes)
 
 
 def _check_names(at: str, fault: AnyFault, known: list[str], coordinators: list[str]) -> None:
