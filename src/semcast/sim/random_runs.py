@@ -21,6 +21,8 @@ from semcast.sim.witness import Violation
 
 _CALM = 0.15
 """The share of scenarios in which nothing fails."""
+STILL_S = 3.0
+"""Nothing left to do for longer than any timer of the protocol runs but for expiry: nothing more will happen."""
 
 
 @dataclass(frozen=True)
@@ -100,5 +102,5 @@ def _campaign(rng: np.random.Generator) -> Campaign | None:
 def outcome(seed: int, scenario: Scenario | None = None) -> Outcome:
     """Run the scenario with this seed, or the one that the seed itself draws."""
     chosen = scenario if scenario is not None else random_scenario(seed)
-    report = Simulation(chosen, seed).run()
+    report = Simulation(chosen, seed).run(still_s=STILL_S)
     return Outcome(seed, chosen.scheme, tuple(report.violations), report.counts)
