@@ -180,6 +180,8 @@ class Node:
         if now - self._acked_at >= self._settings.ack_s:
             self._acked_at = now
             commands += self._acks()
+            if self.source is not None:
+                commands += self.source.trim()  # where no gateway is on a tree, nobody acknowledges
         if now - self._beat_at >= self._settings.beat_s:
             self._beat_at = now
             commands += [Send(neighbour, Beat(now)) for neighbour in self._neighbours]

@@ -236,7 +236,8 @@ class Source:
         return self.trim()
 
     def trim(self) -> list[Command]:
-        assert self.following is not None
+        if self.following is None:
+            return []
         acking = [key for key, tree in self.following.trees.items() if tree.acks]
         if any(key not in self._acked for key in acking):
             return []
