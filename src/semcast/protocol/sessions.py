@@ -96,7 +96,7 @@ class Session:
         self.heard_at = now
         self.dirty = True
         self.expected_delay_ms: float | None = None
-        self._early = Early(room)
+        self._early, self._early_next = Early(room), Early(room)
         self._have = {source: set(numbers) for source, numbers in attach.have}
         self._room = room
         self.sequence = base
@@ -119,7 +119,12 @@ class Session:
     @property
     def waiting(self) -> int:
         """How many messages it holds, in all."""
-        return len(self._unacked) + len(self._early) + sum(len(way.held) for way in self.ways.values())
+        return (
+            len(self._unacked)
+            + len(self._early)
+            + len(self._early_next)
+            + sum(len(way.held) for way in self.ways.values())
+        )
 
     @property
     def asked(self) -> Attach | None:
@@ -156,6 +161,7 @@ class Session:
             return
         if self.next is not None and not self.returning:
             self.attach, self.next = self.next, None  # what was never live needs no end
+            self._early = self._early_next
         self.live, self.positions = True, dict(positions)
         for source, position in positions.items():
             self._enter(source, position, inboxes.get(source), unsure.get(source, 0))
@@ -188,7 +194,7 @@ class Session:
         self.next, self.dirty = None, True
         for source, way in self.ways.items():
             since = positions.get(source, 0)
-            held, lost = self._early.take(source)
+            held, lost = self._early_next.take(source)
             way.held = {number: body for number, body in way.held.items() if number <= since}
             way.held |= {number: body for number, body in held.items() if number > max(since, way.told)}
             if lost > since or source in unsure:
@@ -222,7 +228,7 @@ class Session:
     def offer(self, source: str, number: int, body: bytes, matched: Set[ProfileText]) -> list[Command]:
         """A message that has arrived at the gateway, with the profiles that match it."""
         if self.next is not None and self.next.profile in matched:
-            self._early.put(source, number, body)
+            self._early_next.put(source, number, body)
         if self._asked(source, number) not in matched:
             return []
         way = self.ways.get(source)
