@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -85,3 +86,10 @@ def test_a_real_network_has_as_many_gateways_as_a_drawn_one(network: str) -> Non
     assert sum(SOURCE in broker.roles for broker in real.brokers) == 1
     assert real.gateways == again.gateways
     assert real.gateways != other.gateways
+
+
+def test_real_networks_are_left_out_where_their_collection_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("topohub")
+    assert oracle_figure.at_hand(oracle.FULL) == oracle.FULL
+    monkeypatch.setitem(sys.modules, "topohub", None)
+    assert oracle_figure.at_hand(oracle.FULL) == [case for case in oracle.FULL if case.network in oracle.WAXMAN]

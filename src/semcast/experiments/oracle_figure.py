@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from semcast.experiments.demands import INTERESTS, Setting
-from semcast.experiments.oracle import FULL, PAPERS, QUICK, REAL, WAXMAN, Row, beaten_by, gaps, table
+from semcast.experiments.networks import EXTRA, topohub_names
+from semcast.experiments.oracle import FULL, PAPERS, QUICK, REAL, WAXMAN, Case, Row, beaten_by, gaps, table
 from semcast.experiments.output import dress, figure, save
+from semcast.model import SemcastError
 from semcast.model.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY
 
 _SCHEMES = {
@@ -26,7 +28,7 @@ def oracle(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -
     """Measure the table (rows that are there already are kept) and draw it."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / ("oracle-quick.csv" if quick else "oracle.csv")
-    cases = [case._replace(seed=case.seed + seed - 1) for case in (QUICK if quick else FULL)]
+    cases = [case._replace(seed=case.seed + seed - 1) for case in (QUICK if quick else at_hand(FULL))]
     rows: list[Row] = []
     for row in table(path, cases, setting=_QUICK_SETTING if quick else Setting()):
         rows.append(row)
@@ -37,6 +39,15 @@ def oracle(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -
         if shown:
             files += save(drawn(shown), out, name)
     return {"seed": seed, "quick": quick, "note": _note(rows, quick), "files": [str(file) for file in files]}
+
+
+def at_hand(cases: Sequence[Case]) -> list[Case]:
+    """Without the real networks where TopoHub's collection is not installed: better now than after an hour."""
+    try:
+        topohub_names()
+    except SemcastError:
+        return [case for case in cases if case.network not in REAL]
+    return list(cases)
 
 
 def drawn(rows: Sequence[Row]) -> Any:
@@ -108,6 +119,8 @@ def _note(rows: Sequence[Row], quick: bool) -> list[str]:
         f"Masked channels cost more than shortest paths, one tree or a scheme of the papers with as many channels in "
         f"{dearer} of {len(rows)} cases."
     )
+    if not quick and not any(row.network in REAL for row in rows):
+        lines.append(f"Without real networks, which need TopoHub's collection: pip install '{EXTRA}'.")
     lines.append(
         "Held-out messages, never those that a plan was made or chosen from." + (" Small networks." if quick else "")
     )

@@ -9,7 +9,7 @@ a k-median problem whose facilities are trees.
 The search: draw a signature, take those most like it until they make up one to eight times a channel's share of the
 messages, make a tree for them by link exchange under noise (``trees.masked_tree``), and take it in if that lowers
 the mean; where there are as many channels as allowed, in the place of the one that is missed least. A signature
-as heavy as a channel's share has a tree of its own made this way. Every other tree starts from the drawn signature's
+as heavy as what is taken has a tree of its own made this way. Every other tree starts from the drawn signature's
 own tree instead of one that is there: trees that descend from one another are too much alike.
 
 What lost, on independent interests with 64 trees: k-means (improve each tree for its messages, choose anew), which
