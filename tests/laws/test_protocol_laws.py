@@ -440,6 +440,7 @@ class Bureau:
         self.taken = -1
         self.sessions: dict[int, ProfileText] = {}
         self.live: dict[int, int] = {}
+        self.names = 0
         self.say()
 
     def say(self, _: int = 0) -> None:
@@ -449,7 +450,8 @@ class Bureau:
         self.interests.settle(dict.fromkeys(self.sessions.values()))
 
     def attach(self, which: int) -> None:
-        self.sessions[len(self.sessions) + 100 * self.position + which] = TOPICS[which % len(TOPICS)]
+        self.names += 1
+        self.sessions[self.names] = TOPICS[which % len(TOPICS)]
         self.settle()
         self._go_live()
 
