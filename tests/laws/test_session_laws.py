@@ -138,11 +138,11 @@ def test_a_session_sends_each_wanted_message_once_and_in_order_if_asked(
     for what, how in doings:
         getattr(desk, what)(how)
         assert desk.session.waiting <= 3 * room + 1
-    for _ in range(4 * len(wants) + 8):
+    for turn in range(6 * len(wants) + 8):
         desk.live(0)
         desk.offer(0)
         desk.tick()
-        desk.fill(0)
+        desk.fill(turn % 3)
         desk.take(0)
     assert sorted(desk.sent) == desk.wanted()
     if ordered:

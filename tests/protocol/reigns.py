@@ -10,10 +10,12 @@ from semcast.model.message import ProfileText
 from semcast.protocol.coordinator import Coordinator
 from semcast.protocol.frames import (
     AnyFrame,
+    Entry,
     Heartbeat,
     Install,
     Installed,
     Interests,
+    Key,
     Lease,
     Live,
     Switch,
@@ -43,6 +45,9 @@ class World:
         self.store = MemoryCoordinatorStore(lambda: self.now)
         self.incarnations = dict.fromkeys([broker.id for broker in self.topology.brokers], 1)
         self.installed: dict[str, Install] = {}
+        """The last that each broker was told."""
+        self.tables: dict[str, dict[Key, Entry]] = {}
+        """What it has of that."""
         self.follows: dict[str, tuple[int, int]] = {}
         self.ends: dict[str, int] = {}
         self.clean: dict[str, int] = {}
@@ -60,6 +65,7 @@ class World:
     def crash(self, broker: str) -> None:
         self.incarnations[broker] += 1
         self.installed.pop(broker, None)
+        self.tables.pop(broker, None)
         self.follows.pop(broker, None)
 
     def answer(self, sent: Send) -> AnyFrame | None:
@@ -67,8 +73,12 @@ class World:
         incarnation = self.incarnations.get(sent.to, 1)
         match sent.frame:
             case Install(term=term, revision=revision):
-                self.installed[sent.to] = sent.frame
-                return Installed(sent.to, incarnation, term, revision)
+                has, told = self.tables.get(sent.to, {}), sent.frame
+                kept = {key: has[key] for key in told.keep if key in has}
+                self.installed[sent.to] = told
+                self.tables[sent.to] = kept | {entry.key: entry for entry in told.entries}
+                missing = tuple(key for key in told.keep if key not in has)
+                return Installed(sent.to, incarnation, term, revision, missing)
             case Switch(term=term, epoch=epoch):
                 if epoch > self.follows.get(sent.to, (0, 0))[0]:
                     self.follows[sent.to] = (epoch, self.ends.get(sent.to, 0))

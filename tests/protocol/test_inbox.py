@@ -120,8 +120,8 @@ def test_a_source_that_is_silent_for_long_is_asked(inbox: Inbox) -> None:
 
 
 def test_a_source_that_has_fallen_counts_anew_and_is_asked(inbox: Inbox) -> None:
-    inbox.tally(tally(10, {}, incarnation=2), BIT, PLAN, 0)
-    assert missing(inbox)
+    inbox.tally(tally(20, {BIT: 5}, incarnation=2), BIT, PLAN, 0)  # other five than those that came
+    assert (inbox.frontier, missing(inbox)) == (10, True)
     inbox.caught(caught(12, (KEY, 0), incarnation=2))
     assert not missing(inbox)
     inbox.tally(tally(30, {BIT: 99}, incarnation=1), BIT, PLAN, 0)  # from its former life
@@ -175,6 +175,12 @@ def test_a_gateway_that_leaves_all_trees_has_everything_through_the_switch(inbox
     assert inbox.frontier == 18
     inbox.tally(tally(20, {BIT: 5}, epoch=2, previous=1, since=20, final=True), BIT, away, 0)
     assert (inbox.open, inbox.frontier, inbox.clean(away)) == (frozenset(), 20, 2)
+
+
+def test_a_new_tree_of_which_something_is_missing_holds_the_frontier_at_the_switch(inbox: Inbox) -> None:
+    inbox.tally(tally(30, {BIT: 1}, key=OTHER, epoch=2, previous=1, since=20), BIT, NEXT, 0)
+    inbox.tally(tally(20, {BIT: 5}, epoch=2, previous=1, since=20, final=True), BIT, NEXT, 0)
+    assert inbox.frontier == 20
 
 
 def test_a_final_tally_that_does_not_agree_keeps_the_tree_open(inbox: Inbox) -> None:

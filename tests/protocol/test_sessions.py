@@ -107,8 +107,11 @@ def test_after_a_fill_has_caught_up_arrivals_are_followed_again(following: Sessi
     offer(following, 11, 12, 13, 14, 15)
     following.taken(4, 1.0)
     assert offer(following, 16) == []
+    following.filled("s", {}, 14, 0)
+    assert not following.caught_up(inbox())  # 15 had no room
     following.filled("s", {15: b""}, 15, 0)
     assert following.caught_up(inbox())
+    following.taken(99, 1.0)
     assert delivered(following.release("s", 10)) == [16]
     assert offer(following, 17) == [17]
 
