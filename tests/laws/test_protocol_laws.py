@@ -77,7 +77,8 @@ class Inlet:
             self.installed.setdefault(key, entry(key, None, {"g0": None} if 0 in gateways else {}))
         self.revision += 1
         trees = [planned(key, gateways, expression=text) for (_, text, gateways), key in self.trees_of_plan.items()]
-        told = switch(self.epoch, *trees, scheme="semcast", profiles={"a": ("g0",), "b": ("g0", "g1")})
+        away = () if self.members[self.epoch] else ("g0",)
+        told = switch(self.epoch, *trees, scheme="semcast", profiles={"a": ("g0",), "b": ("g0", "g1")}, absent=away)
         play(self.node, ("c", install(self.revision, *self.installed.values())), ("c", told))
         play(self.node, ("c", lease(self.epoch, lease_s=1e9)))
 
@@ -159,42 +160,41 @@ class Inlet:
         assert self.owed(self.inbox.frontier) <= set(self.new), "the frontier passed what has not come"
 
 
-steps = st.lists(
-    st.one_of(
-        st.tuples(st.just("publish"), st.sampled_from(["a", "b", "x"])),
-        st.tuples(st.sampled_from(["sync", "tally"])),
-        st.tuples(st.just("arrive"), st.integers(0, 3)),
-        st.tuples(st.sampled_from(["lose", "twice"]), st.integers(0, 3)),
-        st.tuples(st.just("switch"), st.integers(0, len(PLANS) - 1)),
-        st.tuples(st.just("learn"), st.integers(1, 3)),
-        st.tuples(st.just("ask"), st.integers(1, 3)),
-        st.tuples(st.sampled_from(["answer", "answer", "lose answer", "restart"])),
-    ),
-    max_size=60,
-)
+OFTEN = ("publish", "sync", "tally", "arrive", "arrive", "arrive") * 3
+SELDOM = ("lose", "lose", "twice", "switch", "switch", "learn", "ask", "answer", "answer", "lose answer", "restart")
+steps = st.lists(st.tuples(st.sampled_from(OFTEN + SELDOM), st.integers(0, 3)), min_size=30, max_size=90)
+"""Shorter ones go wrong too seldom."""
 
 
-def step(world: Inlet, what: str, *how: object) -> None:
+def step(world: Inlet, what: str, which: int) -> None:
     match what:
         case "lose" | "twice":
-            world.arrive(*how, lose=what == "lose", twice=what == "twice")  # type: ignore[arg-type]
+            world.arrive(which, lose=what == "lose", twice=what == "twice")
         case "lose answer":
             world.answer(lose=True)
+        case "arrive":
+            world.arrive(which)
+        case "publish":
+            world.publish("abxa"[which])
+        case "switch":
+            world.switch(which)
+        case "learn" | "ask":
+            getattr(world, what)(which + 1)
         case _:
-            getattr(world, what)(*how)
+            getattr(world, what)()
 
 
 @settings(max_examples=120)
 @given(steps, st.integers(1, 6))
 def test_the_frontier_never_passes_what_has_not_come_and_after_whole_answers_all_is_there(
-    doings: list[tuple[str, object]], window: int
+    doings: list[tuple[str, int]], window: int
 ) -> None:
     world = Inlet(window)
     world.learn(9)
     world.ask(9)
     world.answer()
-    for what, *how in doings:
-        step(world, what, *how)
+    for what, which in doings:
+        step(world, what, which)
         world.check()
     # Trees are silent from here on; the log alone brings everything.
     world.learn(9)
@@ -212,14 +212,14 @@ def test_the_frontier_never_passes_what_has_not_come_and_after_whole_answers_all
 @settings(max_examples=60)
 @given(steps)
 def test_an_inbox_that_misses_something_finds_out_by_tallies_or_by_their_absence(
-    doings: list[tuple[str, object]],
+    doings: list[tuple[str, int]],
 ) -> None:
     world = Inlet(6)
     world.learn(9)
     world.ask(9)
     world.answer()
-    for what, *how in doings:
-        step(world, what, *how)
+    for what, which in doings:
+        step(world, what, which)
     world.learn(99)
     world.sync()
     for _ in range(2 * world.log.end + 8):

@@ -223,6 +223,20 @@ def test_a_gateway_that_joins_its_first_tree_verifies_what_came_before() -> None
     assert (made.frontier, made.through, missing(made)) == (25, None, False)
 
 
+def test_a_gateway_that_was_taken_off_the_trees_and_put_back_verifies_although_an_old_tree_is_open(
+    inbox: Inbox,
+) -> None:
+    """Taken for dead it gets nothing; what it is owed is in the log, and no tally tells of it."""
+    third = ("c2", 3)
+    members: dict[int, frozenset[Key]] = PLAN | {2: frozenset(), 3: frozenset({third})}
+    inbox.tally(tally(15, {BIT: 5}, epoch=2, previous=1, since=20), BIT, members, 0)
+    inbox.tally(tally(20, {BIT: 5}, epoch=3, previous=2, since=30, final=True), BIT, members, 0)
+    inbox.tally(tally(35, {}, key=third, epoch=3, previous=2, since=30), BIT, members, 0)
+    assert (inbox.frontier, inbox.through, missing(inbox)) == (15, 30, True)
+    inbox.caught(caught(30, more=True, first=15))
+    assert inbox.frontier == 35
+
+
 def test_a_gateway_that_was_on_a_tree_need_not_verify_when_it_changes_trees(inbox: Inbox) -> None:
     inbox.tally(tally(22, {}, key=OTHER, epoch=2, previous=1, since=20), BIT, NEXT, 0)
     assert inbox.verify is None

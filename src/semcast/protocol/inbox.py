@@ -52,6 +52,8 @@ class Inbox:
         self._lanes: dict[Key, Lane] = {}
         self._early: dict[Key, set[int]] = {}
         self._wrong = False
+        self._on_trees: bool | None = None
+        """Is it on trees of the plan that the source follows? None where only the coordinator knows."""
         self.verify: int | None = None
         """The position through which the log has to be asked before trees can be trusted."""
         self._left_out_since: float | None = None
@@ -130,14 +132,18 @@ class Inbox:
             if self._left_out_since is None:
                 self._left_out_since = now  # it may still come, over a slower tree
             return False
-        if not self._lanes and members[tally.epoch]:
+        if members[tally.epoch] and not (self._lanes and self._was_there(members)):
             self.verify = tally.since  # no tree told of what came before: the gateway may have been away
         self._follow(tally.epoch, tally.since, members[tally.epoch])
         return True
 
+    def _was_there(self, members: Members) -> bool:
+        """Did the plan that the source followed so far have trees for this gateway? Old ones may be open without."""
+        return bool(members.get(self.epoch)) if self._on_trees is None else self._on_trees
+
     def _follow(self, epoch: int, since: int, keys: frozenset[Key]) -> None:
         """The source follows a new plan behind a position: its trees count from there on."""
-        self.epoch, self.since = epoch, since
+        self.epoch, self.since, self._on_trees = epoch, since, bool(keys)
         self._left_out_since = None
         for key in keys - self._lanes.keys():
             above = {number for number in self._early.pop(key, set()) if number > since}
@@ -170,6 +176,7 @@ class Inbox:
             return
         known = self._early | {key: lane.above for key, lane in self._lanes.items()}
         self._incarnation, self.epoch, self.since = caught.incarnation, caught.epoch, caught.since
+        self._on_trees = None
         self._lanes = {
             key: Lane(caught.through, count, {number for number in known.get(key, ()) if number > caught.through})
             for key, count in caught.counts
