@@ -306,13 +306,20 @@ def justified(
             for number in range(len(left))
             for place in places
         )
-        if total - best[0] < max(least_gain * total, 1):
-            break
         _, number, place = best
+        gains = now.min(axis=0) - np.minimum(_without(now, place).min(axis=0), new[number])
+        if total - best[0] < max(least_gain * total, 1) or _by_chance(gains, apart):
+            break
         now = np.insert(_without(now, place), min(place, len(now)), new[number], axis=0)
         trees[place : place + 1] = [left.pop(number)]
         new = np.delete(new, number, axis=0)
     return trees
+
+
+def _by_chance(gains: NDArray[np.int64], apart: Signatures) -> bool:
+    """Could so few messages show this gain where there is none? Less than two standard errors of the sum."""
+    weighed = (gains * apart.weight).astype(np.float64)
+    return bool(weighed.sum() ** 2 < 4 * (weighed**2 / np.maximum(apart.count, 1)).sum())
 
 
 def _without(costs: NDArray[np.int64], place: int) -> NDArray[np.int64]:

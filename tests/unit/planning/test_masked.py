@@ -8,7 +8,7 @@ import pytest
 from semcast.planning import masked
 from semcast.planning.masks import interested, mask_bytes
 from semcast.planning.signatures import Signatures
-from semcast.trees import Demand, Graph
+from semcast.trees import Demand, Graph, Tree
 from semcast.trees.generators import generate
 from semcast.trees.masked_tree import as_tree
 
@@ -78,6 +78,17 @@ def test_replanning_after_drift_changes_only_channels_that_are_worth_it(graph: G
     assert new.validated < kept.validated
     assert 1 <= len(set(new.trees) - set(old.trees)) <= 2
     assert sum(a is b for a, b in zip(old.trees, new.trees, strict=False)) >= len(old.trees) - 2
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e-3])
+def test_a_gain_that_few_messages_show_is_no_reason_to_change(weight: float) -> None:
+    direct, around = Tree.of(0, {1: 0, 2: 0}), Tree.of(0, {2: 0, 1: 2})
+    ring = Graph.of(3, [(0, 1), (0, 2), (2, 1)])
+    for messages, changed in ((3, False), (5, True)):
+        sample = Demand.from_sets([1, 2], [{1}] * messages + [{2}] * 20)
+        apart = Signatures.of({0: sample}, {0: np.full(messages + 20, weight)})
+        found = masked.justified(ring, [around], [direct], apart, 2, 0.002)
+        assert (direct in found) == changed
 
 
 def test_a_replanned_tree_grows_to_new_gateways(graph: Graph) -> None:
