@@ -1,0 +1,55 @@
+"""Everything that travels between brokers, coordinators and clients.
+
+Brokers, sources, gateways and coordinators go by their ids. A *position* is the number of a message in its
+source's log; "through n" includes n. ``term`` fences: a frame of an older term than its receiver has
+seen is ignored. A tree is known by its *key*: the channel and the version of its tree.
+"""
+
+from __future__ import annotations
+
+from semcast.protocol.frames.base import Frame, Key
+from semcast.protocol.frames.clients import (
+    Attach,
+    Attached,
+    Deliver,
+    Detach,
+    Detached,
+    Gap,
+    Progress,
+    ProtocolError,
+    Publish,
+    Published,
+    Refused,
+    Taken,
+)
+from semcast.protocol.frames.control import (
+    AskSamples,
+    Beat,
+    Entry,
+    Heartbeat,
+    Install,
+    Installed,
+    Interests,
+    Lease,
+    Live,
+    PlannedTree,
+    Samples,
+    Switch,
+    Switched,
+    TreeLink,
+    Welcome,
+)
+from semcast.protocol.frames.trees import Ack, Caught, Data, Fetch, Fill, Leg, Repair, Tally
+
+AnyFrame = (
+    Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
+    | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
+    | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError
+)  # fmt: skip
+
+__all__ = [
+    "Ack", "AnyFrame", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Data", "Deliver", "Detach",
+    "Detached", "Entry", "Fetch", "Fill", "Frame", "Gap", "Heartbeat", "Install", "Installed", "Interests", "Key",
+    "Lease", "Leg", "Live", "PlannedTree", "Progress", "ProtocolError", "Publish", "Published", "Refused", "Repair",
+    "Samples", "Switch", "Switched", "Taken", "Tally", "TreeLink", "Welcome",
+]  # fmt: skip

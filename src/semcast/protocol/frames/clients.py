@@ -1,0 +1,125 @@
+"""Between clients and brokers: publishing, and sessions of subscribers."""
+
+from __future__ import annotations
+
+from semcast.model.message import Message, ProfileText
+from semcast.protocol.frames.base import Frame
+
+
+class Publish(Frame, frozen=True, tag="publish"):
+    """Messages of one origin, numbered on from ``first``."""
+
+    origin: str
+    first: int
+    messages: tuple[Message, ...]
+
+
+class Published(Frame, frozen=True, tag="published"):
+    """All messages of an origin through this number are in the log for good."""
+
+    origin: str
+    through: int
+    position: int = 0
+    """The log's position of the last of them."""
+
+
+class Refused(Frame, frozen=True, tag="refused"):
+    """Not taken in. ``expected`` is the number that the source waits for, where numbers were left out."""
+
+    origin: str
+    first: int
+    reason: str
+    expected: int | None = None
+
+
+class Attach(Frame, frozen=True, tag="attach"):
+    """A client's subscription at a gateway, new or coming back; said again until answered."""
+
+    session: str
+    profile: ProfileText
+    durable: bool = False
+    ordered: bool = False
+    start: str = "latest"
+    """latest, or earliest; a client that comes back has a cursor."""
+    cursor: tuple[tuple[str, int], ...] = ()
+    """Per source: the client has everything through here."""
+    have: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Per source: what it has above that."""
+    max_delay_ms: float | None = None
+    version: int = 0
+    """Of the profile: one more at every replacement."""
+    before: ProfileText | None = None
+    """Where the profile was replaced: the one that counts for messages through ``until``, or, where that is not known
+    yet, until the new one is live."""
+    until: tuple[tuple[str, int], ...] = ()
+    base: int | None = None
+    """What ``Attached`` said, if the client is attached here."""
+    expiry_s: float | None = None
+    """How long a durable session outlives its client; None: the gateway decides."""
+
+
+class Attached(Frame, frozen=True, tag="attached"):
+    """The subscription is live: nothing that matches is missed behind ``positions``."""
+
+    session: str
+    version: int
+    positions: tuple[tuple[str, int], ...]
+    base: int
+    """Sequence numbers go on from here."""
+    expected_delay_ms: float | None = None
+    """Where the client's bound cannot be met: what to expect instead."""
+    behind: tuple[tuple[str, int], ...] = ()
+    """Per source: what matches behind this position comes over this session; what came before, it cannot vouch for."""
+
+
+class Deliver(Frame, frozen=True, tag="deliver"):
+    """A message for a client; ``sequence`` numbers what the session sends, to be acknowledged."""
+
+    session: str
+    sequence: int
+    source: str
+    number: int
+    body: bytes
+
+
+class Progress(Frame, frozen=True, tag="progress"):
+    """The client was sent all that is its own of a source, through this position."""
+
+    session: str
+    sequence: int
+    source: str
+    through: int
+
+
+class Gap(Frame, frozen=True, tag="gap"):
+    """What matched in (first, through] is lost for this client: it was away for longer than the log is kept."""
+
+    session: str
+    sequence: int
+    source: str
+    first: int
+    through: int
+
+
+class Taken(Frame, frozen=True, tag="taken"):
+    """The client has everything of its session through this sequence number; ``credit`` more may come."""
+
+    session: str
+    sequence: int
+    credit: int = 64
+
+
+class Detach(Frame, frozen=True, tag="detach"):
+    """The subscription ends, for good."""
+
+    session: str
+
+
+class Detached(Frame, frozen=True, tag="detached"):
+    session: str
+
+
+class ProtocolError(Frame, frozen=True, tag="error"):
+    """What the other end sent makes no sense."""
+
+    reason: str
