@@ -18,9 +18,10 @@ from semcast.protocol.coordinator import Coordinator
 from semcast.protocol.deployment import PER_SOURCE, Deployment
 from semcast.protocol.filters import Filter
 from semcast.sim.cast import logs
-from semcast.sim.scenario import SCHEMES, Clients, Coordinators, Overlay, Publishers, Scenario, Stream
+from semcast.sim.scenario import SCHEMES, Clients, Coordinators, Publishers, Scenario, Stream
 from semcast.sim.simulation import Simulation
 from semcast.trees import Routed, Topology, evaluate
+from semcast.trees.declared import Overlay
 
 _JUDGED_S = 12.0
 """From here on everything is live, reorganised and drained; only messages come."""

@@ -11,9 +11,9 @@ import pytest
 from semcast.model import SemcastError
 from semcast.sim.campaign import Victims, drawn_faults
 from semcast.sim.faults import Crash, Partition, check
-from semcast.sim.overlay import having, topology_of
-from semcast.sim.scenario import Campaign, Overlay, Scenario
+from semcast.sim.scenario import Campaign, Scenario
 from semcast.sim.scenario_file import read_scenario, scenario_of
+from semcast.trees.declared import Overlay, having, topology_of
 from tests.simulator.worlds import line
 
 
@@ -97,7 +97,7 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(SemcastError, match=r"s.toml: no TOML"):
         read_scenario(file)
     file.write_text('[topology]\nfile = "none.json"\n')
-    with pytest.raises(SemcastError, match=r"s.toml: topology.file: .*none.json cannot be read"):
+    with pytest.raises(SemcastError, match=r"s.toml:2: topology.file: .*none.json cannot be read"):
         read_scenario(file)
     file.write_text('[topology]\nfile = "none.json"\nbrokers = 3\n')
     with pytest.raises(SemcastError, match=r"topology.brokers: not beside topology.file"):

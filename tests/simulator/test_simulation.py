@@ -15,9 +15,10 @@ from semcast.protocol.frames import Deliver
 from semcast.protocol.machine import Command, Event, Note, Received
 from semcast.sim.faults import Crash, Loss, StoreCut
 from semcast.sim.random_runs import random_scenario
-from semcast.sim.scenario import SCHEMES, Clients, Overlay, Publishers, Scenario, Stream
+from semcast.sim.scenario import SCHEMES, Clients, Publishers, Scenario, Stream
 from semcast.sim.scenario_file import read_scenario, scenario_of
 from semcast.sim.simulation import Report, Simulation
+from semcast.trees.declared import Overlay
 
 ROOT = Path(__file__).parents[2]
 

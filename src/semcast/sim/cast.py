@@ -14,12 +14,12 @@ from semcast.protocol.coordinator import Coordinator
 from semcast.protocol.node import Node
 from semcast.sim.clock import Clock
 from semcast.sim.driver import Driver
-from semcast.sim.overlay import having
 from semcast.sim.parties import Party
 from semcast.sim.scenario import Clients, Publishers, Scenario, Stream
 from semcast.sim.stores import MemoryCoordinatorStore, MemoryLog, MemoryNotes, StoreLine
 from semcast.sim.workload import draw_profile, profile_text
 from semcast.trees import Topology
+from semcast.trees.declared import having
 from semcast.trees.roles import SOURCE
 from semcast.trees.topology import GATEWAY
 

@@ -6,18 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semcast.sim.scenario import (
-    SCHEMES,
-    Campaign,
-    Clients,
-    Coordinators,
-    Overlay,
-    Publishers,
-    Scenario,
-    Stream,
-)
+from semcast.sim.scenario import SCHEMES, Campaign, Clients, Coordinators, Publishers, Scenario, Stream
 from semcast.sim.simulation import Simulation
 from semcast.sim.witness import Violation
+from semcast.trees.declared import Overlay
 
 _CALM = 0.15
 """The share of scenarios in which nothing fails."""

@@ -8,32 +8,15 @@ from typing import Any, Literal
 import msgspec
 
 from semcast.model import SemcastError
+from semcast.model.tables import Part
 from semcast.protocol.machine import Settings
 from semcast.sim import faults
 from semcast.sim.faults import AnyFault
+from semcast.trees.declared import Overlay
 
 SCHEMES = (
     "masked", "semcast", "semcast-merge", "semcast-noisemerge", "semcast-threshold", "semcast-o", "unicast", "spt",
 )  # fmt: skip
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a scenario file."""
-
-
-class Overlay(Part, frozen=True, kw_only=True):
-    """The overlay: drawn, or a topology file (which a scenario carries in itself once it is read)."""
-
-    kind: Literal["random", "waxman", "transit-stub", "power-law"] = "random"
-    brokers: int = 8
-    degree: float | None = None
-    seed: int = 1
-    file: str | None = None
-    json: str | None = None
-    sources: int | tuple[str, ...] | None = None
-    """Which brokers, or how many of them; None: as the file has it, else one."""
-    gateways: int | tuple[str, ...] | None = None
-    """None: as the file has it, else half of them."""
 
 
 class Coordinators(Part, frozen=True, kw_only=True):
@@ -132,7 +115,7 @@ class Scenario(Part, frozen=True, kw_only=True):
     channels: int = 8
     topology: Overlay = Overlay()
     coordinators: Coordinators = Coordinators()
-    settings: dict[str, float] = {}
+    settings: dict[str, float] = msgspec.field(default_factory=dict)
     network: Network = Network()
     streams: tuple[Stream, ...] = (Stream(name="topics"),)
     clients: tuple[Clients, ...] = ()

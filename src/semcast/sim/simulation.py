@@ -23,11 +23,11 @@ from semcast.sim.faults import AnyFault, LaneFault, StoreCut
 from semcast.sim.journal import Journal
 from semcast.sim.laws import judged
 from semcast.sim.network import Geography, Water
-from semcast.sim.overlay import topology_of
 from semcast.sim.parties import Party
 from semcast.sim.scenario import Scenario
 from semcast.sim.witness import Violation, Witness
 from semcast.sim.workload import draw_message
+from semcast.trees.declared import topology_of
 
 _CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign")
 _SETTLE_S = 3.0
