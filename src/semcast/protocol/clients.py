@@ -7,7 +7,8 @@ can go to any gateway and go on where it was: nothing is missed and nothing come
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from semcast.model.message import Message, ProfileText
 from semcast.protocol.frames import (
@@ -34,6 +35,10 @@ class _Link:
         self.attached_version = -1
         self.base: int | None = None
         self.sequence = 0
+        self.confirmed = 0
+        """As far as the client has taken what it was given."""
+        self.taken = 0
+        """As far as the gateway was told."""
         self.heard_at: float | None = None
         self.asked_at = float("-inf")
         self.taken_at = float("-inf")
@@ -56,17 +61,22 @@ class Subscriber:
         start: str = "latest",
         max_delay_ms: float | None = None,
         together: bool = False,
+        cursor: Mapping[str, int] | None = None,
+        confirmed: bool = False,
+        expiry_s: float | None = None,
     ) -> None:
+        """With ``confirmed`` a message counts as taken when ``confirm`` says so, else when it has come."""
         self.name = name
         self.session = session
         self.live_version = -1
         self.detached = False
-        self.cursor: dict[str, int] = {}
+        self.cursor: dict[str, int] = dict(cursor or {})
         self._gateways = list(gateways)
         self._together = together
         self._settings = settings
         self._durable, self._ordered, self._start = durable, ordered, start
-        self._max_delay_ms = max_delay_ms
+        self._max_delay_ms, self._expiry_s = max_delay_ms, expiry_s
+        self._confirms = confirmed
         self._profile, self._version = profile, 0
         self._earlier = profile
         self._before: tuple[ProfileText, dict[str, int]] | None = None
@@ -141,12 +151,30 @@ class Subscriber:
                 if frame.sequence != link.sequence + 1:
                     return []  # something before it was lost, and will be said again
                 link.sequence += 1
-                return self._took(frame)
-            case ProtocolError(reason):
+                commands = self._took(frame)
+                if not (self._confirms and commands and isinstance(frame, Deliver)):
+                    link.confirmed = link.sequence
+                return [*commands, *self._take(sender, link)]
+            case ProtocolError(reason, session) if session in ("", self.session):
                 link.attached_version, link.base = -1, None
                 self._refused = self.live_version < self._version
                 return [Note("error", {"reason": reason})]
         return []
+
+    def confirm(self) -> list[Command]:
+        """The client has done with the last message that was noted as delivered, and can be given the next."""
+        commands: list[Command] = []
+        for gateway, link in self._links.items():
+            link.confirmed = link.sequence
+            commands += self._take(gateway, link)
+        return commands
+
+    def _take(self, gateway: str, link: _Link) -> list[Command]:
+        """Make room at the gateway in time: before it has to stop and fetch from the log what did not fit."""
+        if link.base is None or link.confirmed - link.taken < max(1, self._settings.held // 4):
+            return []
+        link.news, link.taken = False, link.confirmed
+        return [Send(gateway, Taken(self.session, link.confirmed))]
 
     def _attached(self, link: _Link, frame: Attached) -> list[Command]:
         positions, behind = dict(frame.positions), dict(frame.behind)
@@ -158,7 +186,7 @@ class Subscriber:
             link.base, link.asked_at = None, float("-inf")
             return []
         if link.base != frame.base:
-            link.base = link.sequence = frame.base
+            link.base = link.sequence = link.confirmed = link.taken = frame.base
         link.attached_version = max(link.attached_version, frame.version)
         if frame.version <= self.live_version:
             return []
@@ -195,8 +223,8 @@ class Subscriber:
                 link.asked_at = now
                 commands.append(Send(gateway, self._attach(link.base)))
             if link.base is not None and (link.news or now - link.taken_at >= self._settings.beat_s):
-                link.news, link.taken_at = False, now
-                commands.append(Send(gateway, Taken(self.session, link.sequence)))
+                link.news, link.taken_at, link.taken = False, now, link.confirmed
+                commands.append(Send(gateway, Taken(self.session, link.confirmed)))
         return commands
 
     def _attach(self, base: int | None) -> Attach:
@@ -206,7 +234,7 @@ class Subscriber:
         return Attach(
             self.session, self._profile, self._durable, self._ordered, self._start, tuple(sorted(self.cursor.items())),
             have, self._max_delay_ms, self._version, before, tuple(sorted(until.items())) if before else (),
-            base,
+            base, self._expiry_s,
         )  # fmt: skip
 
     def _fail_over(self, now: float) -> None:
@@ -257,17 +285,26 @@ class Publisher:
             case Received(_, Refused(origin=self.name, expected=int(expected))) if expected >= self._first:
                 self._in_flight = 0
                 return []
+            case Received(_, Refused(origin=self.name, unfit=int(number), reason=reason)) if number >= self._first:
+                return self._given_up(number - self._first, reason, now)
             case Tick() if self._waiting and now - self._sent_at >= self._settings.resend_s:
                 return self._send(now, 0)
         return []
 
     def _send(self, now: float, skip: int) -> list[Command]:
-        messages = tuple(self._waiting)[skip : skip + self._settings.batch]
+        messages = tuple(islice(self._waiting, skip, skip + self._settings.batch))
         if not messages:
             return []
         self._sent_at = now
         self._in_flight = skip + len(messages)
         return [Send(self.source, Publish(self.name, self._first + skip, messages))]
+
+    def _given_up(self, place: int, reason: str, now: float) -> list[Command]:
+        """One will never be taken: those behind it take its number, since a source takes in nothing beyond a gap."""
+        if place >= len(self._waiting):
+            return []
+        del self._waiting[place]
+        return [Note("refused", {"place": place, "reason": reason}), *self._send(now, 0)]
 
     def _published(self, through: int, position: int, now: float) -> list[Command]:
         """Everything through a number is in the log, its last at this position: there is room for more."""

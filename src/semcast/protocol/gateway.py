@@ -12,7 +12,7 @@ import msgspec
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText, unpacked
-from semcast.protocol.filters import Filter, canonical
+from semcast.protocol.filters import Filter
 from semcast.protocol.frames import (
     Attach,
     Attached,
@@ -36,14 +36,24 @@ from semcast.protocol.machine import Command, Note, Send, Settings
 from semcast.protocol.requests import Requests
 from semcast.protocol.sessions import Saved, Session
 from semcast.protocol.stores import Notes
+from semcast.protocol.streams import Streams
 
 _SESSION = "session/"
+UNKNOWN = "the session is not known here"
 
 
 class Gateway:
     """The gateway at one broker."""
 
-    def __init__(self, me: str, notes: Notes, settings: Settings, incarnation: int, now: float) -> None:
+    def __init__(
+        self,
+        me: str,
+        notes: Notes,
+        settings: Settings,
+        incarnation: int,
+        now: float,
+        streams: Streams | None = None,
+    ) -> None:
         self.me = me
         self.sessions: dict[str, Session] = {}
         self.inboxes: dict[str, Inbox] = {}
@@ -52,6 +62,7 @@ class Gateway:
         self.interests = InterestSet()
         self._bit: int | None = None
         self._settings = settings
+        self._streams = streams or Streams()
         self._notes = notes
         self._incarnation = incarnation
         self._filter: Filter[ProfileText] = Filter()
@@ -194,10 +205,10 @@ class Gateway:
     def attach(self, attach: Attach, client: str, now: float) -> list[Command]:
         """A subscription: new, repeated, coming back, or with another profile."""
         try:
-            before = canonical(attach.before) if attach.before is not None else None
-            attach = msgspec.structs.replace(attach, profile=canonical(attach.profile), before=before)
+            before = self._streams.canonical(attach.before) if attach.before is not None else None
+            attach = msgspec.structs.replace(attach, profile=self._streams.canonical(attach.profile), before=before)
         except SemcastError as error:
-            return [Send(client, ProtocolError(f"session {attach.session}: {error}"))]
+            return [Send(client, ProtocolError(str(error), attach.session))]
         session = self.sessions.get(attach.session)
         attached = session is not None and attach.base == session.base and client == session.client
         if session is None or not (attached or attach == session.attach):
@@ -253,7 +264,7 @@ class Gateway:
     def taken(self, taken: Taken, client: str, now: float) -> list[Command]:
         session = self.sessions.get(taken.session)
         if session is None:
-            return [Send(client, ProtocolError(f"session {taken.session} is not known here"))]
+            return [Send(client, ProtocolError(UNKNOWN, taken.session))]
         session.taken(taken.sequence, now)
         if session.live and taken.sequence < session.base:
             return [self._attached(session)]  # it has not heard that the session has begun anew

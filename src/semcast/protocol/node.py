@@ -32,6 +32,7 @@ from semcast.protocol.gateway import Gateway
 from semcast.protocol.machine import Command, Congested, Event, Received, Relieved, Send, Settings, Synced, Tick
 from semcast.protocol.source import Source
 from semcast.protocol.stores import Log, Notes
+from semcast.protocol.streams import Streams
 
 _TERM = "term"
 
@@ -49,13 +50,14 @@ class Node:
         notes: Notes,
         log: Log | None = None,
         gateway: bool = False,
+        streams: Streams | None = None,
         incarnation: int = 1,
         now: float = 0.0,
     ) -> None:
         self.id = broker
         self.broker = Broker(broker)
-        self.source = Source(broker, log, notes, settings, incarnation) if log is not None else None
-        self.gateway = Gateway(broker, notes, settings, incarnation, now) if gateway else None
+        self.source = Source(broker, log, notes, settings, incarnation, streams) if log is not None else None
+        self.gateway = Gateway(broker, notes, settings, incarnation, now, streams) if gateway else None
         self.term = int(notes.get(_TERM) or b"0")
         self._neighbours = list(neighbours)
         self._coordinators = list(coordinators)

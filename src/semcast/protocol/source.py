@@ -35,6 +35,7 @@ from semcast.protocol.frames import (
 from semcast.protocol.machine import Command, Note, Send, Settings, Sync
 from semcast.protocol.repairs import Repairs
 from semcast.protocol.stores import Log, Notes, Record
+from semcast.protocol.streams import Streams
 
 _KNOWN = "known"
 
@@ -50,7 +51,9 @@ class _Way(NamedTuple):
 class Source:
     """The source at one broker. What it wants sent along trees is returned by ``outgoing``."""
 
-    def __init__(self, me: str, log: Log, notes: Notes, settings: Settings, incarnation: int) -> None:
+    def __init__(
+        self, me: str, log: Log, notes: Notes, settings: Settings, incarnation: int, streams: Streams | None = None
+    ) -> None:
         self.me = me
         self.log = log
         self.following: Following | None = None
@@ -59,6 +62,7 @@ class Source:
         self.sent = log.end
         """All before a crash counts as sent: gateways will fetch what did not arrive."""
         self._settings = settings
+        self._streams = streams or Streams()
         self._notes = notes
         self._incarnation = incarnation
         self._matching: Filter[str] = Filter()
@@ -136,7 +140,12 @@ class Source:
             return [Send(sender, Refused(publish.origin, publish.first, reason, high + 1))]
         if not self.leased(now):
             return [Send(sender, Refused(publish.origin, publish.first, "the source has no lease from a coordinator"))]
-        self._append(publish.origin, high + 1, publish.messages[high + 1 - publish.first :])
+        new = publish.messages[high + 1 - publish.first :]
+        for number, message in enumerate(new, high + 1):
+            unfit = self._streams.refusal(message)
+            if unfit is not None:
+                return [Send(sender, Refused(publish.origin, publish.first, unfit, unfit=number))]
+        self._append(publish.origin, high + 1, new)
         self._waiting.append((self.log.end, publish.origin, last, sender))
         return [Sync(self.log.end)]
 

@@ -39,17 +39,20 @@ from semcast.protocol.frames.control import (
     TreeLink,
     Welcome,
 )
+from semcast.protocol.frames.links import Answer, Ask, Counters, Greeting, Hello, Ping, Pong
 from semcast.protocol.frames.trees import Ack, Caught, Data, Fetch, Fill, Leg, Repair, Tally
 
 AnyFrame = (
     Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
     | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
-    | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError
+    | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong | Ask
+    | Answer | Counters
 )  # fmt: skip
 
 __all__ = [
-    "Ack", "AnyFrame", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Data", "Deliver", "Detach",
-    "Detached", "Entry", "Fetch", "Fill", "Frame", "Gap", "Heartbeat", "Install", "Installed", "Interests", "Key",
-    "Lease", "Leg", "Live", "PlannedTree", "Progress", "ProtocolError", "Publish", "Published", "Refused", "Repair",
-    "Samples", "Switch", "Switched", "Taken", "Tally", "TreeLink", "Welcome",
+    "Ack", "Answer", "AnyFrame", "Ask", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Counters", "Data",
+    "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "Frame", "Gap", "Greeting", "Heartbeat", "Hello",
+    "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "Ping", "PlannedTree", "Pong", "Progress",
+    "ProtocolError", "Publish", "Published", "Refused", "Repair", "Samples", "Switch", "Switched", "Taken", "Tally",
+    "TreeLink", "Welcome",
 ]  # fmt: skip

@@ -30,6 +30,8 @@ class Refused(Frame, frozen=True, tag="refused"):
     first: int
     reason: str
     expected: int | None = None
+    unfit: int | None = None
+    """The number of a message that will never be taken, and keeps those of its frame out that come with it."""
 
 
 class Attach(Frame, frozen=True, tag="attach"):
@@ -123,3 +125,5 @@ class ProtocolError(Frame, frozen=True, tag="error"):
     """What the other end sent makes no sense."""
 
     reason: str
+    session: str = ""
+    """Whose; empty: the connection's."""

@@ -1,0 +1,268 @@
+"""A broker on real sockets: one node, its links, its store, and the clients that hang on it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from semcast.net.broker_store import BrokerStore
+
+from semcast.model import SemcastError
+from semcast.net.connection import Connection
+from semcast.net.host import Host, log
+from semcast.net.meters import LinkMeter
+from semcast.net.runner import Runner
+from semcast.net.view import OverlayView
+from semcast.protocol.codec import AnyView, LegView
+from semcast.protocol.data_view import DataView
+from semcast.protocol.frames import (
+    Answer,
+    AnyFrame,
+    Ask,
+    Attach,
+    Beat,
+    Counters,
+    Data,
+    Detach,
+    Greeting,
+    Leg,
+    ProtocolError,
+    Publish,
+    Taken,
+)
+from semcast.protocol.machine import Command, Congested, Note, Received, Relieved, Send
+from semcast.protocol.node import Node
+from semcast.trees.roles import SOURCE
+from semcast.trees.topology import GATEWAY
+
+_OF_CLIENTS = (Attach, Taken, Detach, Publish, Beat)
+_REPORT_S = 1.0
+_KEPT_NOTES = 200
+
+
+class BrokerHost(Host):
+    """One broker. ``failed`` hears of what it cannot go on with: it stops, and somebody has to start it again."""
+
+    role = "broker"
+
+    def __init__(
+        self,
+        name: str,
+        view: OverlayView,
+        folder: Path,
+        *,
+        executor: Executor | None = None,
+        failed: Callable[[str, BaseException], None] | None = None,
+    ) -> None:
+        topology, settings = view.overlay(), view.tuned()
+        if name not in topology.numbers:
+            raise SemcastError(f"the overlay {view.name!r} has no broker {name!r}")
+        self.roles = topology.brokers[topology.numbers[name]].roles
+        self.store = BrokerStore(folder, source=SOURCE in self.roles)
+        super().__init__(name, incarnation=self.store.incarnation, beat_s=settings.beat_s, dead_s=settings.dead_s)
+        self.view = view
+        self.settings = settings
+        self.streams = view.declared()
+        self.neighbours = sorted(
+            link.b if link.a == name else link.a for link in topology.links if name in (link.a, link.b)
+        )
+        self.links = {neighbour: LinkMeter() for neighbour in self.neighbours}
+        self.notes: Counter[str] = Counter()
+        self.locals: dict[str, Callable[[AnyFrame], None]] = {}
+        """Clients within this process, which speak other protocols with theirs."""
+        self.listeners: list[Callable[[Greeting], None]] = []
+        self.started_at = time.time()
+        self.node = Node(
+            name,
+            neighbours=self.neighbours,
+            coordinators=sorted(view.coordinators),
+            settings=settings,
+            notes=self.store.notes,
+            log=self.store.log,
+            gateway=GATEWAY in self.roles,
+            streams=self.streams,
+            incarnation=self.incarnation,
+            now=asyncio.get_running_loop().time(),
+        )
+        self._on_failure = failed
+        self._runner = Runner(
+            self.node, self._do, tick_s=settings.tick_s, failed=self._fail, store=self.store, executor=executor
+        )
+        self._executor = executor
+        self._reporting: asyncio.TimerHandle | None = None
+
+    async def start(self, address: str) -> None:
+        """Listen, dial the neighbours and coordinators, and begin."""
+        await self.listen(address)
+        self._reach()
+        self.begin()
+        self._runner.start()
+        self._report()
+        log.info("%s: broker at %s (%s)", self.name, self.address, ", ".join(self.roles) or "interior")
+
+    async def stop(self) -> None:
+        if self._reporting is not None:
+            self._reporting.cancel()
+        await self._runner.stop()
+        await super().stop()
+        self.store.close()
+
+    def _fail(self, error: BaseException) -> None:
+        log.error("%s: cannot go on: %s", self.name, error, exc_info=error)
+        if self._on_failure is not None:
+            self._on_failure(self.name, error)
+
+    # --- the overlay
+
+    def address_of(self, name: str) -> str | None:
+        member = self.view.members.get(name)
+        return member.address if member is not None else self.view.coordinators.get(name)
+
+    def _reach(self) -> None:
+        """Dial all coordinators, and the neighbours that do not dial us."""
+        wanted = dict(self.view.coordinators)
+        for neighbour in self.neighbours:
+            member = self.view.members.get(neighbour)
+            if member is not None and self.name < neighbour:
+                wanted[neighbour] = member.address
+        self.keep(wanted)
+
+    def greeting(self, peer: Connection) -> Greeting:
+        return Greeting(self.name, self.role, self.view.for_clients().encoded())
+
+    def greeted(self, peer: Connection, greeting: Greeting) -> None:
+        if peer.role != "coordinator":
+            return
+        told = OverlayView.decoded(greeting.overlay)
+        members = dict(self.view.members)
+        for name, member in told.members.items():
+            if name not in members or member.incarnation >= members[name].incarnation:
+                members[name] = member
+        if members == self.view.members:
+            return
+        self.view = msgspec.structs.replace(self.view, members=members, version=told.version)
+        self._reach()
+        again = self.greeting(peer)
+        for other in self.peers.values():
+            if other.role == "client":
+                other.send(again)
+        for listener in self.listeners:
+            listener(again)
+
+    # --- frames
+
+    def frame(self, peer: Connection, frame: AnyView) -> None:
+        if isinstance(frame, DataView):
+            meter = self.links.get(peer.name)
+            if meter is not None:
+                meter.came(len(frame.data), frame.count)
+            self._runner.feed(Received(peer.name, frame.frame()))
+        elif isinstance(frame, LegView):
+            meter = self.links.get(peer.name)
+            if meter is not None:
+                meter.came(len(frame.data), len(frame.leg.numbers))
+            self._runner.feed(Received(peer.name, frame.leg))
+        elif isinstance(frame, Ask):
+            peer.send(self._answer(frame))
+        elif peer.role == "client" and not isinstance(frame, _OF_CLIENTS):
+            peer.send(ProtocolError(f"a client has no business with {type(frame).__name__}"))
+        else:
+            self._runner.feed(Received(peer.name, frame))
+
+    def told(self, sender: str, frame: AnyFrame) -> None:
+        """A frame of a client within this process."""
+        self._runner.feed(Received(sender, frame))
+
+    def _do(self, commands: list[Command]) -> None:
+        for command in commands:
+            if isinstance(command, Send):
+                self._send(command.to, command.frame)
+            elif isinstance(command, Note):
+                self.notes[command.what] += 1
+
+    def _send(self, to: str, frame: AnyFrame) -> None:
+        local = self.locals.get(to)
+        if local is not None:
+            self._loop.call_soon(local, frame)
+            return
+        size = self.say(to, frame)
+        meter = self.links.get(to)
+        if meter is not None and size:
+            meter.left(size, len(frame.numbers) if isinstance(frame, Data | Leg) else 0)
+
+    def congested(self, connection: Connection, much: bool) -> None:
+        if connection.name in self.links:
+            self._runner.feed((Congested if much else Relieved)(connection.name))
+
+    def lost(self, peer: Connection, reason: str) -> None:
+        self.clocks.forget(peer.name)
+        if peer.name in self.links:
+            self._runner.feed(Relieved(peer.name))
+        if not self._stopping and peer.role != "client":
+            log.info("%s: %s %s is gone: %s", self.name, peer.role, peer.name, reason)
+
+    # --- what people ask
+
+    def _report(self) -> None:
+        self._reporting = self._loop.call_later(_REPORT_S, self._report)
+        body = msgspec.json.encode(self.status())
+        for name in self.view.coordinators:
+            peer = self.peers.get(name)
+            if peer is not None:
+                peer.send(Counters(self.name, body))
+
+    def _answer(self, ask: Ask) -> Answer:
+        if ask.what == "status":
+            return Answer(ask.request, msgspec.json.encode(self.status()))
+        return Answer(ask.request, b"", f"a broker cannot be asked for {ask.what!r}; ask a coordinator")
+
+    def status(self) -> dict[str, Any]:
+        """How it stands, as JSON can say it."""
+        source, gateway = self.node.source, self.node.gateway
+        found: dict[str, Any] = {
+            "name": self.name,
+            "role": "broker",
+            "roles": list(self.roles),
+            "address": self.address,
+            "incarnation": self.incarnation,
+            "uptime_s": round(time.time() - self.started_at, 1),
+            "term": self.node.term,
+            "trees": len(self.node.broker.tables),
+            "clients": sum(peer.role == "client" for peer in self.peers.values()) + len(self.locals),
+            "links": {name: self._link(name, meter) for name, meter in self.links.items()},
+            "notes": dict(self.notes),
+            "evaluations": self.node.broker.evaluations,
+            "dropped": self.dropped,
+        }
+        if source is not None:
+            found["source"] = {
+                "epoch": source.epoch,
+                "end": source.log.end,
+                "sent": source.sent,
+                "trimmed": source.log.trimmed,
+                "leased": source.leased(self._loop.time()),
+            }
+        if gateway is not None:
+            found["gateway"] = {
+                "sessions": len(gateway.sessions),
+                "live": sum(session.live for session in gateway.sessions.values()),
+                "waiting": sum(session.waiting for session in gateway.sessions.values()),
+                "profiles": len(gateway.interests.profiles),
+                "frontier": {name: inbox.frontier for name, inbox in gateway.inboxes.items()},
+            }
+        return found
+
+    def _link(self, name: str, meter: LinkMeter) -> dict[str, Any]:
+        peer, clock = self.peers.get(name), self.clocks.known.get(name)
+        return {
+            "up": peer is not None,
+            "waiting_bytes": peer.waiting if peer is not None else 0,
+            "rtt_ms": round(1000 * clock.rtt_s, 3) if clock is not None else None,
+            **meter.as_dict(),
+        }

@@ -1,0 +1,184 @@
+"""One TCP connection: frames in, frames out, bounded, with what is urgent before what is not.
+
+What is written within one turn of the event loop leaves in one call. While the other end does not take, frames wait
+in a queue of our own, where heartbeats and control frames overtake data; when much waits, the owner is told, and stops
+sending data before memory runs out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Protocol, cast
+
+from semcast.protocol.codec import AnyView, ViewDecoder, encode
+from semcast.protocol.frames import AnyFrame
+from semcast.protocol.framing import FrameError
+
+HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20
+"""Bytes that wait: from HIGH on the owner is told, below LOW told again; beyond MOST the connection ends."""
+_IN_TRANSPORT = 256 << 10
+"""Bytes that a transport holds, which nothing overtakes."""
+
+
+class Owner(Protocol):
+    """Who a connection belongs to. It is called from the event loop, never from within its own calls."""
+
+    def opened(self, connection: Connection) -> None: ...
+
+    def received(self, connection: Connection, frames: list[AnyView]) -> None: ...
+
+    def congested(self, connection: Connection, much: bool) -> None: ...
+
+    def closed(self, connection: Connection, reason: str) -> None: ...
+
+
+class Connection(asyncio.Protocol):
+    """A connection of whoever owns it. ``name`` and ``role`` of the other end are known after its hello."""
+
+    def __init__(self, owner: Owner, *, dialled: bool = False) -> None:
+        self.owner = owner
+        self.dialled = dialled
+        self.name = ""
+        self.role = ""
+        self.incarnation = 0
+        self.bytes_in = self.bytes_out = 0
+        self.heard_at = 0.0
+        """On the loop's clock."""
+        self.over = False
+        self._loop = asyncio.get_running_loop()
+        self._decoder = ViewDecoder()
+        self._transport: asyncio.Transport | None = None
+        self._batch: list[bytes] = []
+        self._data: deque[bytes] = deque()
+        self._urgent: deque[bytes] = deque()
+        self._waiting = 0
+        self._paused = False
+        self._much = False
+        self._reason = ""
+        self.met = self._loop.create_future()
+        """Done when the other end has said who it is."""
+        self.gone = self._loop.create_future()
+        """Done when the connection is closed."""
+
+    @property
+    def peer(self) -> str:
+        """The other end's address, as far as it is known."""
+        found = self._transport.get_extra_info("peername") if self._transport else None
+        return f"{found[0]}:{found[1]}" if isinstance(found, tuple) else ""
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that wait to be written."""
+        return self._waiting
+
+    # --- asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=_IN_TRANSPORT)
+        self.heard_at = self._loop.time()
+        self.owner.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self.over:
+            return
+        self.bytes_in += len(data)
+        self.heard_at = self._loop.time()
+        try:
+            frames = self._decoder.feed(data)
+        except FrameError as error:
+            self.owner.received(self, list(error.frames))
+            self.close(f"it sent what is no frame: {error}")
+            return
+        if frames:
+            self.owner.received(self, frames)
+
+    def eof_received(self) -> None:
+        self._reason = self._reason or "the other end closed it"
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.over = True
+        self._transport = None
+        self._batch.clear()
+        self._data.clear()
+        self._urgent.clear()
+        if not self.gone.done():
+            self.gone.set_result(None)
+        self.owner.closed(self, self._reason or (str(error) if error else "the other end closed it"))
+
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        self._flush()
+
+    # --- the owner's side
+
+    def send(self, frame: AnyFrame, *, urgent: bool = True) -> int:
+        """Send a frame; the number of its bytes. Data is not urgent, nearly everything else is."""
+        data = encode(frame)
+        self.write(data, urgent=urgent)
+        return len(data)
+
+    def write(self, data: bytes, *, urgent: bool = False) -> None:
+        """Send the bytes of whole frames."""
+        if self.over:
+            return
+        self.bytes_out += len(data)
+        if self._paused or self._waiting:
+            (self._urgent if urgent else self._data).append(data)
+            self._waiting += len(data)
+            self._mark()
+        else:
+            if not self._batch:
+                self._loop.call_soon(self._leave)
+            self._batch.append(data)
+
+    def close(self, reason: str = "") -> None:
+        """End it after what was written has left; nothing more is read."""
+        self._reason = self._reason or reason
+        self._leave()
+        self.over = True
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self, reason: str) -> None:
+        """End it at once."""
+        self._reason = self._reason or reason
+        self.over = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _leave(self) -> None:
+        batch, self._batch = self._batch, []
+        if not batch or self._transport is None or self.over:
+            return
+        if self._paused:
+            self._data.extendleft(reversed(batch))
+            self._waiting += sum(map(len, batch))
+            self._mark()
+        elif len(batch) == 1:
+            self._transport.write(batch[0])
+        else:
+            self._transport.writelines(batch)
+
+    def _flush(self) -> None:
+        """Write what waits, the urgent first, until the transport has enough."""
+        while self._waiting and not self._paused and self._transport is not None:
+            batch: list[bytes] = []
+            size = 0
+            while size < _IN_TRANSPORT and (self._urgent or self._data):
+                batch.append((self._urgent or self._data).popleft())
+                size += len(batch[-1])
+            self._waiting -= size
+            self._transport.writelines(batch)
+        self._mark()
+
+    def _mark(self) -> None:
+        if self._waiting > MOST:
+            self.abort(f"{self._waiting >> 20} MB wait for it, and it does not take them")
+        elif self._much != (self._waiting > (LOW if self._much else HIGH)):
+            self._much = not self._much
+            self._loop.call_soon(self.owner.congested, self, self._much)

@@ -1,0 +1,168 @@
+"""A coordinator on real sockets: it decides, and it is where brokers find each other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from semcast.net.connection import Connection
+from semcast.net.host import Host, log
+from semcast.net.runner import Runner
+from semcast.net.view import Member, OverlayView
+from semcast.protocol.codec import AnyView
+from semcast.protocol.coordinator import Coordinator
+from semcast.protocol.data_view import DataView
+from semcast.protocol.frames import Answer, Ask, Counters, Greeting
+from semcast.protocol.machine import Command, Note, Received, Reorganise, Send
+from semcast.protocol.stores import CoordinatorStore
+
+_STALE_S = 5.0
+
+
+class CoordinatorHost(Host):
+    """One coordinator of an overlay, with the view of it that everybody is told."""
+
+    role = "coordinator"
+
+    def __init__(
+        self,
+        name: str,
+        view: OverlayView,
+        store: CoordinatorStore,
+        *,
+        seed: int = 1,
+        failed: Callable[[str, BaseException], None] | None = None,
+    ) -> None:
+        settings, topology = view.tuned(), view.overlay()
+        super().__init__(name, incarnation=time.time_ns() // 1_000_000, beat_s=settings.beat_s, dead_s=settings.dead_s)
+        self.view = view
+        self.store = store
+        self.notes: Counter[str] = Counter()
+        self.counters: dict[str, tuple[float, dict[str, Any]]] = {}
+        """Broker → when it reported, and what."""
+        self.started_at = time.time()
+        self._roles = {broker.id: broker.roles for broker in topology.brokers}
+        self._settings = settings
+        self.machine = Coordinator(
+            name,
+            store=store,
+            topology=topology,
+            scheme=view.scheme,
+            settings=settings,
+            rng=np.random.default_rng(seed),
+            channels=view.channels,
+            incarnation=self.incarnation,
+        )
+        self._on_failure = failed
+        self._runner = Runner(self.machine, self._do, tick_s=settings.tick_s, failed=self._fail)
+
+    async def start(self, address: str) -> None:
+        await self.listen(address)
+        self._tell(coordinators=self.view.coordinators | {self.name: self.address})
+        self.begin()
+        self._runner.start()
+        log.info("%s: coordinator at %s", self.name, self.address)
+
+    async def stop(self) -> None:
+        await self._runner.stop()
+        await super().stop()
+
+    def _fail(self, error: BaseException) -> None:
+        log.error("%s: cannot go on: %s", self.name, error, exc_info=error)
+        if self._on_failure is not None:
+            self._on_failure(self.name, error)
+
+    # --- who is there
+
+    def greeting(self, peer: Connection) -> Greeting:
+        view = self.view if peer.role != "client" else self.view.for_clients()
+        return Greeting(self.name, self.role, view.encoded())
+
+    def said_hello(self, connection: Connection, address: str) -> None:
+        if connection.role != "broker" or connection.name not in self._roles:
+            return
+        member = Member(address, "broker", self._roles[connection.name], connection.incarnation)
+        if self.view.members.get(connection.name) != member:
+            self._tell(members=self.view.members | {connection.name: member})
+
+    def _tell(self, **changes: Any) -> None:
+        self.view = msgspec.structs.replace(self.view, version=self.view.version + 1, **changes)
+        for peer in self.peers.values():
+            peer.send(self.greeting(peer))
+
+    # --- frames
+
+    def frame(self, peer: Connection, frame: AnyView) -> None:
+        if isinstance(frame, Ask):
+            peer.send(self._answer(frame))
+        elif isinstance(frame, Counters):
+            self.counters[frame.broker] = (time.time(), msgspec.json.decode(frame.body))
+        elif peer.role == "broker" and not isinstance(frame, DataView | tuple):
+            self._runner.feed(Received(peer.name, frame))
+
+    def _do(self, commands: list[Command]) -> None:
+        for command in commands:
+            if isinstance(command, Send):
+                self.say(command.to, command.frame)
+            elif isinstance(command, Note):
+                self.notes[command.what] += 1
+                log.info("%s: %s %s", self.name, command.what, command.details)
+
+    def reorganise(self) -> bool:
+        """Decide anew from statistics; False where another coordinator leads."""
+        if not self.leads:
+            return False
+        self._runner.feed(Reorganise())
+        return True
+
+    @property
+    def leads(self) -> bool:
+        return self.machine.leads(asyncio.get_running_loop().time())
+
+    def _answer(self, ask: Ask) -> Answer:
+        match ask.what:
+            case "status":
+                return Answer(ask.request, msgspec.json.encode(self.status()))
+            case "plan":
+                deployment = self.machine.deployment
+                return Answer(ask.request, (deployment.plan.to_json() if deployment else "null").encode())
+            case "reorganise":
+                done = self.reorganise()
+                return Answer(ask.request, b"true" if done else b"false", "" if done else f"{self.name} does not lead")
+        return Answer(ask.request, b"", f"a coordinator cannot be asked for {ask.what!r}")
+
+    def status(self) -> dict[str, Any]:
+        """The whole overlay, as far as it is known here, as JSON can say it."""
+        now, deployment = time.time(), self.machine.deployment
+        state = self.machine.state() if deployment is not None else {}
+        brokers = {}
+        for name, roles in self._roles.items():
+            at, told = self.counters.get(name, (0.0, {}))
+            heard = now - at if at else None
+            up = name in self.peers and heard is not None and heard < _STALE_S
+            brokers[name] = {"up": up, "roles": list(roles), "heard_s": round(heard, 1) if heard else None, **told}
+        return {
+            "overlay": self.view.name,
+            "name": self.name,
+            "role": "coordinator",
+            "address": self.address,
+            "uptime_s": round(now - self.started_at, 1),
+            "scheme": self.view.scheme,
+            "leads": self.leads,
+            "term": self.machine.term,
+            "epoch": deployment.epoch if deployment is not None else 0,
+            "phase": state.get("phase", "settled"),
+            "draining": state.get("draining", 0),
+            "channels": len(deployment.plan.channels) if deployment is not None else 0,
+            "subscriptions": len(deployment.plan.subscriptions) if deployment is not None else 0,
+            "streams": sorted(self.view.streams),
+            "coordinators": self.view.coordinators,
+            "brokers": brokers,
+            "notes": dict(self.notes),
+        }

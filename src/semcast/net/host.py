@@ -1,0 +1,271 @@
+"""A named party on real sockets: who it hears, whom it dials, and what it knows of the overlay.
+
+A broker, a coordinator and a client are hosts; what they do with frames that are not about the connection itself is
+their own. Names are found in the overlay's view, which coordinators tell to brokers and brokers to clients. Of two
+parties that could dial each other the one with the smaller name does, else whoever has something to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections import deque
+
+from semcast.model import SemcastError
+from semcast.net.clocks import Clocks
+from semcast.net.connection import Connection
+from semcast.net.door import Door, Front
+from semcast.protocol.codec import AnyView
+from semcast.protocol.frames import AnyFrame, Data, Greeting, Hello, Leg, Ping, Pong, ProtocolError
+
+_PARKED = 256
+"""Frames kept for somebody who is being dialled."""
+_FIRST_S, _LONGEST_S = 0.05, 2.0
+_HELLO_S = 10.0
+log = logging.getLogger("semcast")
+
+
+class Host:
+    """The connections of one party. Subclasses take frames in by ``frame``, and learn of peers by ``met`` and ``lost``."""
+
+    role = "client"
+
+    def __init__(self, name: str, *, incarnation: int = 0, beat_s: float = 0.5, dead_s: float = 2.5) -> None:
+        self.name = name
+        self.incarnation = incarnation
+        self.address = ""
+        self.peers: dict[str, Connection] = {}
+        """By name; a connection is here between its hello and its end."""
+        self.clocks = Clocks()
+        self.fronts: list[Front] = []
+        self.dropped = 0
+        """Frames for somebody who could not be reached."""
+        self._beat_s, self._dead_s = beat_s, dead_s
+        self._loop = asyncio.get_running_loop()
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+        self._dialling: dict[str, asyncio.Task[None]] = {}
+        self._wanted: dict[str, str] = {}
+        """Who is to be dialled, and kept: name → address."""
+        self._parked: dict[str, deque[tuple[AnyFrame, bool]]] = {}
+        self._pinging: asyncio.TimerHandle | None = None
+        self._stopping = False
+
+    # --- being there
+
+    async def listen(self, address: str) -> None:
+        """Be reachable; port 0 takes a free one. ``address`` is what others are told."""
+        host, port = split_address(address)
+        try:
+            self._server = await self._loop.create_server(lambda: Door(self), host, port, backlog=1024)
+        except OSError as error:
+            raise SemcastError(f"{self.name}: cannot listen at {address} ({error.strerror or error})") from None
+        found = self._server.sockets[0].getsockname()
+        told = "127.0.0.1" if found[0] in ("0.0.0.0", "::") else found[0]
+        self.address = f"{told}:{found[1]}"
+
+    def begin(self) -> None:
+        self._ping()
+
+    async def stop(self) -> None:
+        """Say nothing more, and let what was said leave."""
+        self._stopping = True
+        if self._pinging is not None:
+            self._pinging.cancel()
+        for task in self._dialling.values():
+            task.cancel()
+        if self._server is not None:
+            self._server.close()
+        connections = list(self._connections)
+        for connection in connections:
+            connection.close("it is being stopped")
+        if connections:
+            await asyncio.wait([connection.gone for connection in connections], timeout=2.0)
+        for connection in list(self._connections):
+            connection.abort("it is being stopped")
+        for front in self.fronts:
+            await front.stop()
+
+    # --- saying
+
+    def say(self, to: str, frame: AnyFrame) -> int:
+        """Send a frame to a party by its name, dialling it where that is possible; the bytes that left, 0 if none."""
+        urgent = not isinstance(frame, Data | Leg)
+        peer = self.peers.get(to)
+        if peer is not None:
+            return peer.send(frame, urgent=urgent)
+        address = self.address_of(to)
+        if address is None or self._stopping:
+            self.dropped += 1
+            return 0
+        parked = self._parked.setdefault(to, deque(maxlen=_PARKED))
+        self.dropped += len(parked) == _PARKED
+        parked.append((frame, urgent))
+        if to not in self._dialling:
+            self._dialling[to] = self._loop.create_task(self._dial_once(to, address))
+        return 0
+
+    def address_of(self, name: str) -> str | None:
+        """Where a party can be dialled; None where nobody knows."""
+        return self._wanted.get(name)
+
+    def keep(self, wanted: dict[str, str]) -> None:
+        """Be connected to these parties from now on, and to no other of those kept before."""
+        self._wanted = dict(wanted)
+        for name in wanted:
+            task = self._dialling.get(name)
+            if name not in self.peers and (task is None or task.done()):
+                self._dialling[name] = self._loop.create_task(self._keep_dialling(name))
+
+    # --- what subclasses do
+
+    def frame(self, peer: Connection, frame: AnyView) -> None:
+        """A frame that is not about the connection itself."""
+
+    def met(self, peer: Connection) -> None:
+        """Somebody said hello, or was greeted."""
+
+    def lost(self, peer: Connection, reason: str) -> None:
+        """A peer's connection has ended."""
+
+    def greeted(self, peer: Connection, greeting: Greeting) -> None:
+        """A peer tells of the overlay."""
+
+    def greeting(self, peer: Connection) -> Greeting:
+        """What to tell who said hello."""
+        return Greeting(self.name, self.role, b"{}")
+
+    def congested(self, connection: Connection, much: bool) -> None:
+        """Much waits for a peer, or not any more."""
+
+    # --- connections
+
+    def opened(self, connection: Connection) -> None:
+        self._connections.add(connection)
+        if connection.dialled:
+            connection.send(Hello(self.name, self.role, self.incarnation, self.address))
+        else:
+            self._loop.call_later(_HELLO_S, self._impatient, connection)
+
+    def _impatient(self, connection: Connection) -> None:
+        if not connection.name and not connection.over:
+            connection.abort("it did not say who it is")
+
+    def received(self, connection: Connection, frames: list[AnyView]) -> None:
+        for frame in frames:
+            if connection.over:
+                return
+            kind = type(frame)
+            if kind is Ping:
+                connection.send(Pong(frame.sent_at, time.time()))  # type: ignore[union-attr]
+            elif kind is Pong:
+                self.clocks.heard(connection.name, frame.sent_at, frame.at, time.time())  # type: ignore[union-attr]
+            elif kind is Hello:
+                self._hello(connection, frame)  # type: ignore[arg-type]
+            elif kind is Greeting:
+                self._greeting(connection, frame)  # type: ignore[arg-type]
+            elif connection.name:
+                self.frame(connection, frame)
+            else:
+                connection.send(ProtocolError("say hello first"))
+                connection.close("it did not say hello first")
+
+    def _hello(self, connection: Connection, hello: Hello) -> None:
+        known = self.peers.get(hello.name)
+        if known is not None and known is not connection:
+            mine = known.dialled and self.name < hello.name and hello.incarnation <= known.incarnation
+            if mine and hello.role != "client":
+                connection.close("there is a connection already")
+                return
+            known.abort("it has come again")
+            self._forget(known, "it has come again")
+        connection.name, connection.role, connection.incarnation = hello.name, hello.role, hello.incarnation
+        connection.send(self.greeting(connection))
+        self._welcome(connection, hello.address)
+
+    def _greeting(self, connection: Connection, greeting: Greeting) -> None:
+        if not connection.name:
+            connection.name, connection.role = greeting.name, greeting.role
+            self._welcome(connection, "")
+        self.greeted(connection, greeting)
+
+    def _welcome(self, connection: Connection, address: str) -> None:
+        self.peers[connection.name] = connection
+        if not connection.met.done():
+            connection.met.set_result(None)
+        self.said_hello(connection, address)
+        self.met(connection)
+        for frame, urgent in self._parked.pop(connection.name, ()):
+            connection.send(frame, urgent=urgent)
+
+    def said_hello(self, connection: Connection, address: str) -> None:
+        """Who said hello told where it can be dialled."""
+
+    def closed(self, connection: Connection, reason: str) -> None:
+        self._connections.discard(connection)
+        self._forget(connection, reason)
+
+    def _forget(self, connection: Connection, reason: str) -> None:
+        if self.peers.get(connection.name) is not connection:
+            return
+        del self.peers[connection.name]
+        self.lost(connection, reason)
+        if connection.name in self._wanted and not self._stopping:
+            self.keep(self._wanted)
+
+    # --- dialling
+
+    async def _keep_dialling(self, name: str) -> None:
+        """Dial until there is a connection, waiting longer each time, and never all at once."""
+        pause = _FIRST_S
+        while not self._stopping and name in self._wanted and name not in self.peers:
+            await self._dial(name, self._wanted[name])
+            if name in self.peers:
+                return
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, _LONGEST_S)
+
+    async def _dial_once(self, name: str, address: str) -> None:
+        try:
+            if not await self._dial(name, address):
+                self.dropped += len(self._parked.pop(name, ()))
+        finally:
+            self._dialling.pop(name, None)
+
+    async def _dial(self, name: str, address: str) -> bool:
+        """Connect and wait for the greeting; was that it? Without a name, whoever answers is right."""
+        host, port = split_address(address)
+        try:
+            async with asyncio.timeout(_HELLO_S):
+                _, connection = await self._loop.create_connection(lambda: Connection(self, dialled=True), host, port)
+        except (OSError, TimeoutError):
+            return False
+        await asyncio.wait([connection.met, connection.gone], timeout=_HELLO_S, return_when=asyncio.FIRST_COMPLETED)
+        if connection.name != (name or connection.name) or connection.over or not connection.name:
+            connection.abort(f"{connection.name or 'nobody'} answered at {address}, not {name}")
+            return False
+        return True
+
+    # --- pings
+
+    def _ping(self) -> None:
+        """Measure the way to every peer, and leave those that have long been silent."""
+        if self._stopping:
+            return
+        self._pinging = self._loop.call_later(self._beat_s, self._ping)
+        now = self._loop.time()
+        for peer in list(self.peers.values()):
+            if now - peer.heard_at > 2 * self._dead_s:
+                peer.abort("it has said nothing for too long")
+            else:
+                peer.send(Ping(time.time()))
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """host:port as a pair; SemcastError where it is none."""
+    host, _, port = address.rpartition(":")
+    if not port.isdigit() or int(port) > 65535:
+        raise SemcastError(f"{address!r} is no address: write host:port, for example 127.0.0.1:7400")
+    return host.strip("[]") or "127.0.0.1", int(port)

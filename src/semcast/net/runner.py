@@ -1,0 +1,125 @@
+"""Drives one machine: events in, commands out; what a command rests on is on disk before the command is done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Protocol
+
+from semcast.protocol.machine import Command, Event, Machine, Sync, Synced, Tick
+
+
+class Store(Protocol):
+    """What a broker keeps on disk."""
+
+    @property
+    def puts(self) -> int:
+        """How often notes were put so far."""
+
+    @property
+    def unswept(self) -> bool:
+        """Would a commit now and then be good, although nothing has to be durable?"""
+
+    def commit(self) -> int:
+        """Make everything durable that was put and appended before; the log's position that is. Takes its time."""
+
+
+class Runner:
+    """One machine, its clock and its store. ``do`` is given commands in the order in which the machine gave them."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        do: Callable[[list[Command]], None],
+        *,
+        tick_s: float,
+        failed: Callable[[BaseException], None],
+        store: Store | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        self.machine = machine
+        self._do = do
+        self._failed = failed
+        self._tick_s = tick_s
+        self._store, self._executor = store, executor
+        self._loop = asyncio.get_running_loop()
+        self._held: deque[tuple[int, list[Command]]] = deque()
+        self._begun = self._done = 0
+        self._again = False
+        self._over = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Let time go by for the machine."""
+        self._tick()
+
+    async def stop(self) -> None:
+        """No more events; what the store was given is durable when this returns."""
+        self._over = True
+        if self._timer is not None:
+            self._timer.cancel()
+        while self._begun > self._done:
+            await asyncio.sleep(0.005)
+        if self._store is not None:
+            await self._loop.run_in_executor(self._executor, self._store.commit)
+
+    def feed(self, event: Event) -> None:
+        """Give the machine an event and do what it says, when that is safe."""
+        if self._over:
+            return
+        puts = self._store.puts if self._store is not None else 0
+        try:
+            commands = self.machine.handle(event, self._loop.time())
+        except Exception as error:
+            self._over = True
+            self._failed(error)
+            return
+        if self._store is None:
+            self._do(commands)
+        else:
+            self._take(commands, self._store.puts > puts)
+
+    def _take(self, commands: list[Command], dirty: bool) -> None:
+        """Do what the machine says, or hold it until the notes that it rests on are durable."""
+        sync = any(type(command) is Sync for command in commands)
+        if dirty or self._held:
+            self._held.append((self._begun + 1 if dirty else 0, commands))
+        elif commands:
+            self._do(commands)
+        if dirty or sync:
+            self._commit()
+
+    def _tick(self) -> None:
+        if self._over:
+            return
+        self._timer = self._loop.call_later(self._tick_s, self._tick)
+        self.feed(Tick())
+        if self._store is not None and self._begun == self._done and self._store.unswept:
+            self._commit()
+
+    def _commit(self) -> None:
+        """Begin a commit, or, while one is under way, have another behind it: it takes all that came meanwhile."""
+        assert self._store is not None
+        if self._begun > self._done:
+            self._again = True
+            return
+        self._begun += 1
+        future = self._loop.run_in_executor(self._executor, self._store.commit)
+        future.add_done_callback(self._committed)
+
+    def _committed(self, future: asyncio.Future[int]) -> None:
+        self._done = self._begun
+        error = future.exception()
+        if error is not None:
+            self._over = True
+            self._failed(error)
+            return
+        if self._again:
+            self._again = False
+            self._commit()
+        while self._held and self._held[0][0] <= self._done:
+            self._do(self._held.popleft()[1])
+        if not self._over:
+            self.feed(Synced(future.result()))

@@ -1,0 +1,144 @@
+"""Streams as they are declared: what may be published on them, and what may be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cached_property, lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from semcast.matching import language
+from semcast.matching.xpath.trees import Refusal, parser, tree_of
+from semcast.model import Kind, Schema, SemcastError
+from semcast.model.message import Message, ProfileText
+from semcast.model.tables import Part
+from semcast.profiles.relational.literals import moment
+from semcast.protocol.filters import canonical
+
+_SHOWN = 40
+_PYTHON: dict[Kind, tuple[type, ...]] = {
+    Kind.NUMBER: (int, float),
+    Kind.STRING: (str,),
+    Kind.BOOLEAN: (bool,),
+    Kind.TIMESTAMP: (str,),
+}
+
+
+class Stream(Part, frozen=True, kw_only=True, dict=True):
+    """One declared stream."""
+
+    language: Literal["relational", "xpath", "topic", "semantic"] = "relational"
+    schema: dict[str, str] = msgspec.field(default_factory=dict)
+    """Of a relational stream: attribute → type. Empty: anything goes."""
+    namespaces: dict[str, str] = msgspec.field(default_factory=dict)
+    """Of XML streams: what prefixes in profiles stand for."""
+    all_topics: bool = True
+    """May somebody ask for every topic at once (``#`` alone, in MQTT)?"""
+
+    def __post_init__(self) -> None:
+        if self.schema and self.language != "relational":
+            raise SemcastError(f"schema: only relational streams have one, not {self.language} ones")
+        self.kinds  # noqa: B018  # an attribute of no known type is told at once
+
+    @cached_property
+    def kinds(self) -> Schema | None:
+        return Schema(self.schema) if self.schema else None
+
+    def canonical(self, text: str) -> str:
+        """A profile's canonical text; ProfileError where it is none, or asks for what the schema does not have."""
+        chosen = language(self.language)
+        return chosen.canonical(_parsed(self, text))
+
+    def refusal(self, message: Message) -> str | None:
+        """Why a message cannot be published here; None where it can."""
+        if self.language == "topic":
+            return "a message of a topic stream needs a topic" if not message.topic else None
+        return self._no_row(message.payload) if self.language == "relational" else _no_xml(message.payload)
+
+    def _no_row(self, payload: bytes) -> str | None:
+        try:
+            row = msgspec.json.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return f"the payload is no JSON: {error}"
+        if type(row) is not dict:
+            return f"the payload is no JSON object but {_shown(row)}"
+        for name, kind in (self.kinds or {}).items():
+            value = _nested(row, name)
+            if value is not None and not _is(value, kind):
+                return f"{name!r} should be a {kind}, and is {_shown(value)}"
+        return None
+
+
+@lru_cache(maxsize=1 << 14)
+def _parsed_text(kind: str, schema: tuple[tuple[str, str], ...], spaces: tuple[tuple[str, str], ...], text: str) -> Any:
+    chosen = language(kind)
+    if chosen.has_namespaces:
+        return chosen.parse(text, namespaces=dict(spaces) or None)
+    return chosen.parse(text, Schema(dict(schema)) if schema else None)
+
+
+def _parsed(stream: Stream, text: str) -> Any:
+    return _parsed_text(stream.language, tuple(stream.schema.items()), tuple(stream.namespaces.items()), text)
+
+
+def _nested(row: Any, name: str) -> Any:
+    if name in row:
+        return row[name]
+    for part in name.split("."):
+        row = row.get(part) if type(row) is dict else None
+    return row
+
+
+def _is(value: Any, kind: Kind) -> bool:
+    if kind is Kind.TIMESTAMP:
+        return type(value) is str and moment(value) is not None
+    return type(value) in _PYTHON[kind]
+
+
+def _no_xml(payload: bytes) -> str | None:
+    if not payload:
+        return "the payload is empty, and should be XML"
+    found = tree_of(payload, parser(None))
+    return f"the payload cannot be read as XML: {found}" if isinstance(found, Refusal) else None
+
+
+def _shown(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+class Streams:
+    """All that are declared; where nothing is, everything goes."""
+
+    def __init__(self, declared: Mapping[str, Stream] | None = None) -> None:
+        self.declared = dict(declared or {})
+
+    def refusal(self, message: Message) -> str | None:
+        """Why a message cannot be published; None where it can."""
+        if not self.declared:
+            return None
+        stream = self.declared.get(message.stream)
+        return self._unknown(message.stream) if stream is None else stream.refusal(message)
+
+    def profile(self, stream: str, text: str) -> ProfileText:
+        """A profile over a declared stream, in its canonical text; SemcastError where it is none."""
+        known = self.declared.get(stream)
+        if known is None:
+            raise SemcastError(self._unknown(stream))
+        return ProfileText(stream, known.language, known.canonical(text))
+
+    def canonical(self, profile: ProfileText) -> ProfileText:
+        """The same profile in the text that all ways of writing it share; SemcastError where it makes no sense."""
+        if not self.declared:
+            return canonical(profile)
+        found = self.profile(profile.stream, profile.text)
+        if found.language != profile.language:
+            raise SemcastError(f"stream {profile.stream!r} is {found.language}, and the profile {profile.language}")
+        return found
+
+    def _unknown(self, name: str) -> str:
+        near = get_close_matches(name, self.declared, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        return f"there is no stream {name!r}; {hint}there is {', '.join(self.declared)}"
