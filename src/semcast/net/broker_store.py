@@ -1,0 +1,148 @@
+"""All that a broker has to remember, in one file: one commit and one fsync make log and notes durable together."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from threading import Lock
+
+from semcast.net.damage import examine, open_log, unreadable
+from semcast.net.database import Kind, connect, connect_reader, damaged, explaining, transaction
+from semcast.net.folder import Folder
+from semcast.net.log import ORIGINS, RECENT_BYTES, SqliteLog, Taken
+from semcast.net.notes import Changes, SqliteNotes
+
+FILE = "broker.sqlite3"
+
+_KIND = Kind(
+    "a broker's store",
+    0x53436272,  # "SCbr"
+    1,
+    """
+    CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE notes (name TEXT PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL);
+    CREATE TABLE chunks (
+        first INTEGER PRIMARY KEY, last INTEGER NOT NULL, form INTEGER NOT NULL, checksum INTEGER NOT NULL,
+        records BLOB NOT NULL
+    );
+    CREATE TABLE holes (first INTEGER PRIMARY KEY, last INTEGER NOT NULL);
+    CREATE TABLE origins (origin TEXT PRIMARY KEY, sequence INTEGER NOT NULL, position INTEGER NOT NULL) WITHOUT ROWID;
+    INSERT INTO facts VALUES ('incarnation', 0), ('trimmed', 0)
+    """,
+)
+
+
+class BrokerStore:
+    """A broker's folder, opened.
+
+    ``log`` and ``notes`` belong to the thread of the event loop. ``commit`` is called from another one, by as many at
+    once as like; whatever was appended or put before the call is durable when it returns. ``recent_bytes`` of the log's
+    end and the marks of so many ``origins`` are kept in memory, and all notes.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        source: bool,
+        *,
+        repair: bool = False,
+        recent_bytes: int = RECENT_BYTES,
+        origins: int = ORIGINS,
+    ) -> None:
+        self._folder = Folder(Path(folder))
+        self.path = self._folder.path / FILE
+        self.log: SqliteLog | None = None
+        self.warnings: tuple[str, ...] = ()
+        """What was found damaged and given up; whoever opens a store has to show them."""
+        self._committing = Lock()
+        self._connections: list[sqlite3.Connection] = []
+        try:
+            self._open(source, repair, recent_bytes, origins)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, source: bool, repair: bool, recent_bytes: int, origins: int) -> None:
+        self._writer = connect(self.path, _KIND)
+        self._connections.append(self._writer)
+        with explaining(self.path):
+            self.notes = SqliteNotes(self._writer, self.path)
+            if source:
+                opened = open_log(self._writer, self.path, self._folder.end, repair=repair)
+                reader = connect_reader(self.path)
+                self._connections.append(reader)
+                self.log = SqliteLog(reader, self.path, opened, recent_bytes=recent_bytes, origins=origins)
+                self.warnings = opened.warnings
+            self.incarnation = self._rise()
+            """How many times this store has been opened; on disk before anybody sees it."""
+
+    @property
+    def dirty(self) -> bool:
+        """Something that was appended or put is not durable yet."""
+        return self.notes.dirty or (self.log is not None and self.log.dirty)
+
+    @property
+    def unswept(self) -> bool:
+        """Trimmed records may still be on disk. Each commit deletes some; one now and then, when idle, will do."""
+        return self.log is not None and self.log.unswept
+
+    def commit(self) -> int:
+        """Make everything durable that was appended or put so far; the position through which the log is.
+
+        One transaction, one fsync. Where it fails nothing is written, and the next commit tries it all again.
+        """
+        with self._committing, explaining(self.path):
+            notes = self.notes.take()
+            log = self.log.take() if self.log is not None else None
+            if notes or (log and not log.nothing):
+                self._write(notes, log)
+            return self.log.durable if self.log is not None else 0
+
+    def _write(self, notes: Changes, log: Taken | None) -> None:
+        swept = True
+        try:
+            with transaction(self._writer):
+                self.notes.write(self._writer, notes)
+                if self.log is not None and log is not None:
+                    swept = self.log.write(self._writer, log)
+        except BaseException:
+            self.notes.failed()
+            if self.log is not None and log is not None:
+                self.log.failed(log)
+            raise
+        self.notes.written()
+        if self.log is not None and log is not None:
+            self.log.written(log, swept)
+            self._folder.remember(self.log.durable)
+
+    def verify(self) -> int:
+        """Read the whole log from disk and check it: how many records there are, or StoreError.
+
+        For any thread; whoever appends and commits meanwhile does not wait.
+        """
+        if self.log is None:
+            return 0
+        with explaining(self.path), closing(connect_reader(self.path)) as connection:
+            connection.execute("BEGIN")  # all as of one moment
+            faults = [row[0] for row in connection.execute("PRAGMA quick_check(1)") if row[0] != "ok"]
+            if faults:
+                raise damaged(self.path, faults[0])
+            report = examine(connection, everything=True)
+        if report.middle or report.tail:
+            raise unreadable(self.path, report.middle + report.tail)
+        return report.records
+
+    def close(self) -> None:
+        """Let go of the folder. What was not committed is lost, as in a crash."""
+        with self._committing:
+            for connection in reversed(self._connections):
+                connection.close()
+            self._connections.clear()
+            self._folder.release()
+
+    def _rise(self) -> int:
+        with transaction(self._writer):
+            self._writer.execute("UPDATE facts SET value = value + 1 WHERE name = 'incarnation'")
+            row = self._writer.execute("SELECT value FROM facts WHERE name = 'incarnation'").fetchone()
+        return int(row[0])

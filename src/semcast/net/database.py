@@ -1,0 +1,140 @@
+"""SQLite files of ours: opened with the settings that make a commit durable, and errors that say what to do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from semcast.model import SemcastError
+
+_PAGE_BYTES = 8192  # beside 4 and 16 KB: large chunks cost the least CPU, and a lone record not much more
+_WAL_PAGES = 1024  # the write-ahead log is brought into the file when it is so long
+_WAL_BYTES = 64 << 20  # what a huge commit made longer is given back
+
+
+class StoreError(SemcastError):
+    """What is on disk cannot be used, or nothing more can be put there."""
+
+
+class Kind(NamedTuple):
+    """What a file is for; one of another kind, or of a later version, is refused and not touched."""
+
+    what: str
+    application_id: int
+    version: int
+    schema: str
+
+
+def explained(error: sqlite3.Error, path: Path) -> StoreError:
+    """The same in words for who can mend it."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    match code:
+        case sqlite3.SQLITE_FULL:
+            return StoreError(
+                f"{path}: the disk is full; nothing of this was written, and all goes on where there is room"
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return StoreError(
+                f"{path} cannot be written (look at the owner and the mode of the file and of its folder)"
+            )
+        case sqlite3.SQLITE_CANTOPEN:
+            return StoreError(f"{path} cannot be opened (look at the owner and the mode of the file and of its folder)")
+        case sqlite3.SQLITE_NOTADB:
+            return StoreError(
+                f"{path} is no SQLite database, and was not touched (move it away, or name another place)"
+            )
+        case sqlite3.SQLITE_CORRUPT:
+            return damaged(path, str(error))
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StoreError(f"{path} is locked by another program (which one has it open?)")
+        case sqlite3.SQLITE_IOERR:
+            return StoreError(f"{path}: the disk fails: {error}; nothing of this was acknowledged")
+    return StoreError(f"{path}: {error}")
+
+
+def damaged(path: Path, what: str) -> StoreError:
+    return StoreError(f"{path} is damaged: {what} (docs/operations.md, “Damage”, says what can be done)")
+
+
+@contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+
+
+def connect(path: Path, kind: Kind, *, busy_s: float = 5.0) -> sqlite3.Connection:
+    """Open a file for reading and writing, made where there is none; every commit is on disk when it returns."""
+    with explaining(path):
+        connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+        try:
+            _prepare(connection, path, kind)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """A second way into a file that is open already: it sees what is committed, and waits for no writer."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """All or nothing. Whoever else writes waits."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            with suppress(sqlite3.Error):  # the first error says more
+                connection.execute("ROLLBACK")
+        raise
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, kind: Kind) -> None:
+    found = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+    fresh = found == (0, 0) and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if not fresh:
+        _check(found, path, kind)
+    connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # counts for a fresh file only
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA fullfsync = ON")  # macOS: fsync alone leaves data in the drive's cache
+    connection.execute("PRAGMA secure_delete = OFF")  # Debian's default writes zeros over all that is trimmed
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
+    connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+    if fresh:
+        with transaction(connection):
+            if not _pragma(connection, "application_id"):  # nobody else was faster
+                _create(connection, kind)
+
+
+def _check(found: tuple[int, int], path: Path, kind: Kind) -> None:
+    application_id, version = found
+    if application_id != kind.application_id:
+        raise StoreError(f"{path} is a database, but not {kind.what}; it was not touched (name another place)")
+    if version > kind.version:
+        raise StoreError(
+            f"{path} was written by a later SemCast (version {version} of its form, {kind.version} is known here)"
+        )
+
+
+def _create(connection: sqlite3.Connection, kind: Kind) -> None:
+    for statement in kind.schema.split(";"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {kind.application_id}")
+    connection.execute(f"PRAGMA user_version = {kind.version}")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
