@@ -12,9 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from semcast.net.broker_store import BrokerStore
 from semcast.net.chunks import CHUNK_BYTES, CHUNK_RECORDS
+from semcast.net.coordinator_store import SqliteCoordinatorStore
 from semcast.net.log import SqliteLog
-from semcast.protocol.stores import Record
-from semcast.sim.stores import MemoryLog, MemoryNotes
+from semcast.protocol.stores import CoordinatorStore, FencedError, Record
+from semcast.sim.stores import MemoryCoordinatorStore, MemoryLog, MemoryNotes
 
 ORIGINS = ("a", "b", "c", "d")
 NAMES = ("session/1", "session/2", "term")
@@ -128,3 +129,80 @@ class BrokersMemory(RuleBasedStateMachine):
 
 TestBrokersMemory = BrokersMemory.TestCase
 TestBrokersMemory.settings = settings(max_examples=25, stateful_step_count=30)
+
+
+class CoordinatorsMemory(RuleBasedStateMachine):
+    """Two ways into one store beside the reference; each call takes a moment by the reference's clock.
+
+    Leases either last or are over at once, so that the machine holds for stores with a clock of their own.
+    """
+
+    LEASES = (0.0, 3600.0)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 1000.0
+        self.memory = MemoryCoordinatorStore(lambda: self.now)
+        self.begin()
+        self.ways = [self.open(), self.open()]
+
+    def begin(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="semcast-law-"))
+
+    def open(self) -> CoordinatorStore:
+        return SqliteCoordinatorStore(self.folder / "c", now=lambda: self.now)
+
+    def close(self, way: int) -> None:
+        store = self.ways[way]
+        assert isinstance(store, SqliteCoordinatorStore)
+        store.close()
+
+    @rule(way=st.integers(0, 1), who=st.sampled_from(("a", "b", "c")), data=st.data())
+    def lead(self, way: int, who: str, data: st.DataObject) -> None:
+        lease_s = data.draw(st.sampled_from(self.LEASES))
+        self.now += 0.001
+        assert self.ways[way].lead(who, lease_s) == self.memory.lead(who, lease_s)
+
+    @rule(
+        way=st.integers(0, 1),
+        back=st.integers(-1, 2),
+        changes=st.dictionaries(st.sampled_from("xyz"), st.none() | st.binary(max_size=3)),
+    )
+    def commit(self, way: int, back: int, changes: dict[str, bytes | None]) -> None:
+        outcomes = []
+        for store in (self.memory, self.ways[way]):
+            try:
+                store.commit(self.memory.term - back, changes)
+                outcomes.append("")
+            except FencedError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
+
+    @rule(way=st.integers(0, 1))
+    def crash(self, way: int) -> None:
+        self.close(way)
+        self.ways[way] = self.open()
+
+    @invariant()
+    def agree(self) -> None:
+        for store in self.ways:
+            assert list(store.read().items()) == list(self.memory.read().items())
+
+    def teardown(self) -> None:
+        for way in range(2):
+            self.close(way)
+        shutil.rmtree(self.folder)
+
+
+class CoordinatorsClock(CoordinatorsMemory):
+    """The same where the clock is ours: leases run out in time."""
+
+    LEASES = (0.0, 1.0, 3.0)
+
+    @rule(seconds=st.sampled_from((0.5, 1.0, 2.999, 3.0)))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+
+TestCoordinatorsClock = CoordinatorsClock.TestCase
+TestCoordinatorsClock.settings = settings(max_examples=25, stateful_step_count=30)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from semcast.model import SemcastError
 
@@ -57,6 +58,11 @@ def explained(error: sqlite3.Error, path: Path) -> StoreError:
 
 def damaged(path: Path, what: str) -> StoreError:
     return StoreError(f"{path} is damaged: {what} (docs/operations.md, “Damage”, says what can be done)")
+
+
+def checksum_of(name: str, value: bytes) -> int:
+    """What is kept beside a value: SQLite would not notice that it has rotted."""
+    return crc32(value, crc32(name.encode()))
 
 
 @contextmanager

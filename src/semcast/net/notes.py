@@ -6,9 +6,8 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
-from zlib import crc32
 
-from semcast.net.database import damaged
+from semcast.net.database import checksum_of, damaged
 
 Changes = Mapping[str, bytes | None]
 
@@ -55,7 +54,7 @@ class SqliteNotes:
         return self._under_way
 
     def write(self, connection: sqlite3.Connection, changes: Changes) -> None:
-        kept = [(name, value, _checksum(name, value)) for name, value in changes.items() if value is not None]
+        kept = [(name, value, checksum_of(name, value)) for name, value in changes.items() if value is not None]
         removed = [(name,) for name, value in changes.items() if value is None]
         connection.executemany("INSERT OR REPLACE INTO notes (name, value, checksum) VALUES (?, ?, ?)", kept)
         connection.executemany("DELETE FROM notes WHERE name = ?", removed)
@@ -73,11 +72,7 @@ class SqliteNotes:
 def _read(connection: sqlite3.Connection, path: Path) -> list[tuple[str, bytes]]:
     held = []
     for name, value, checksum in connection.execute("SELECT name, value, checksum FROM notes"):
-        if _checksum(name, value) != checksum:
+        if checksum_of(name, value) != checksum:
             raise damaged(path, f"the checksum of note {name!r} is wrong")
         held.append((name, value))
     return held
-
-
-def _checksum(name: str, value: bytes) -> int:
-    return crc32(value, crc32(name.encode()))
