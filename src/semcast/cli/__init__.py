@@ -34,12 +34,15 @@ def _register() -> None:
     from semcast.cli.demo import demo
     from semcast.cli.explain import explain
     from semcast.cli.figures import figures
+    from semcast.cli.live import publish, status, subscribe
     from semcast.cli.match import match
     from semcast.cli.plan import plan
+    from semcast.cli.serve import broker, coordinator, up
     from semcast.cli.simulate import simulate
     from semcast.cli.topology import topology
 
-    for command in (demo, match, covers, explain, topology, plan, cost, simulate, figures, bench):
+    live = (up, coordinator, broker, publish, subscribe, status)
+    for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench):
         app.command()(command)
 
 

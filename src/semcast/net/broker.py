@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from semcast.net.broker_store import BrokerStore
 
 from semcast.model import SemcastError
+from semcast.net.broker_store import BrokerStore
 from semcast.net.connection import Connection
 from semcast.net.host import Host, log
 from semcast.net.meters import LinkMeter
@@ -121,6 +121,8 @@ class BrokerHost(Host):
     # --- the overlay
 
     def address_of(self, name: str) -> str | None:
+        if name in self.links and name < self.name:
+            return None  # it dials us
         member = self.view.members.get(name)
         return member.address if member is not None else self.view.coordinators.get(name)
 

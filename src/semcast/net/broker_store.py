@@ -83,6 +83,11 @@ class BrokerStore:
         return self.notes.dirty or (self.log is not None and self.log.dirty)
 
     @property
+    def puts(self) -> int:
+        """How often notes were put: whoever sees it rise knows that a commit is due."""
+        return self.notes.puts
+
+    @property
     def unswept(self) -> bool:
         """Trimmed records may still be on disk. Each commit deletes some; one now and then, when idle, will do."""
         return self.log is not None and self.log.unswept

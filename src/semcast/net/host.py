@@ -28,7 +28,7 @@ log = logging.getLogger("semcast")
 
 
 class Host:
-    """The connections of one party. Subclasses take frames in by ``frame``, and learn of peers by ``met`` and ``lost``."""
+    """The connections of one party. Subclasses take frames in by ``frame``, and hear of peers by ``met``, ``lost``."""
 
     role = "client"
 

@@ -23,6 +23,8 @@ class SqliteNotes:
         self._lock = Lock()
         self._changes: dict[str, bytes | None] = {}
         self._under_way: dict[str, bytes | None] = {}
+        self.puts = 0
+        """How often something was put."""
 
     @property
     def dirty(self) -> bool:
@@ -39,6 +41,7 @@ class SqliteNotes:
             self._values.pop(name, None)
         else:
             value = self._values[name] = bytes(value)
+        self.puts += 1
         with self._lock:
             self._changes[name] = value
 

@@ -51,6 +51,10 @@ class Runner:
         self._over = False
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def over(self) -> bool:
+        return self._over
+
     def start(self) -> None:
         """Let time go by for the machine."""
         self._tick()

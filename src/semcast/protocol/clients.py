@@ -76,7 +76,7 @@ class Subscriber:
         self._settings = settings
         self._durable, self._ordered, self._start = durable, ordered, start
         self._max_delay_ms, self._expiry_s = max_delay_ms, expiry_s
-        self._confirms = confirmed
+        self._confirms, self._open = confirmed, False
         self._profile, self._version = profile, 0
         self._earlier = profile
         self._before: tuple[ProfileText, dict[str, int]] | None = None
@@ -90,6 +90,11 @@ class Subscriber:
         """Gateways at which the session is to end, each with when it was last told so."""
         for gateway in self._gateways if together else self._gateways[:1]:
             self._links[gateway] = _Link()
+
+    @property
+    def wishes(self) -> int:
+        """The version that the last replacement will have, if no other takes its place."""
+        return self._wishes
 
     def handle(self, event: Event, now: float) -> list[Command]:
         match event:
@@ -152,7 +157,8 @@ class Subscriber:
                     return []  # something before it was lost, and will be said again
                 link.sequence += 1
                 commands = self._took(frame)
-                if not (self._confirms and commands and isinstance(frame, Deliver)):
+                self._open = self._open or bool(self._confirms and commands and isinstance(frame, Deliver))
+                if not self._open:
                     link.confirmed = link.sequence
                 return [*commands, *self._take(sender, link)]
             case ProtocolError(reason, session) if session in ("", self.session):
@@ -163,6 +169,7 @@ class Subscriber:
 
     def confirm(self) -> list[Command]:
         """The client has done with the last message that was noted as delivered, and can be given the next."""
+        self._open = False
         commands: list[Command] = []
         for gateway, link in self._links.items():
             link.confirmed = link.sequence
@@ -280,8 +287,8 @@ class Publisher:
 
     def handle(self, event: Event, now: float) -> list[Command]:
         match event:
-            case Received(_, Published(origin=self.name, through=through, position=position)):
-                return self._published(through, position, now)
+            case Received(_, Published(origin=self.name) as published):
+                return self._published(published, now)
             case Received(_, Refused(origin=self.name, expected=int(expected))) if expected >= self._first:
                 self._in_flight = 0
                 return []
@@ -306,8 +313,9 @@ class Publisher:
         del self._waiting[place]
         return [Note("refused", {"place": place, "reason": reason}), *self._send(now, 0)]
 
-    def _published(self, through: int, position: int, now: float) -> list[Command]:
-        """Everything through a number is in the log, its last at this position: there is room for more."""
+    def _published(self, published: Published, now: float) -> list[Command]:
+        """Everything through a number is in the log: there is room for more."""
+        through = published.through
         count = through + 1 - self._first
         if count <= 0:
             return []
@@ -315,5 +323,6 @@ class Publisher:
             self._waiting.popleft()
         first, self._first = self._first, through + 1
         self._in_flight = max(0, self._in_flight - count)
-        done = Note("published", {"first": first, "through": through, "position": position})
+        where = {"position": published.position, "together": published.together}
+        done = Note("published", {"first": first, "through": through, **where})
         return [done, *self._send(now, self._in_flight)]

@@ -73,7 +73,7 @@ class Source:
         self._acked: dict[Key, int] = {}
         self._floor = log.trimmed
         self._kept_for: dict[str, int] = {}
-        self._waiting: deque[tuple[int, str, int, str]] = deque()
+        self._waiting: deque[tuple[int, str, Published]] = deque()
         self._tallied_at = float("-inf")
         self._told = -1
         self._sampled: deque[tuple[str, ...]] = deque(maxlen=settings.samples)
@@ -131,9 +131,10 @@ class Source:
         last = publish.first + len(publish.messages) - 1
         high, position = self.log.high_water(publish.origin)
         if high >= last:
+            known = position if high == last else 0
             if position <= self.sent:
-                return [Send(sender, Published(publish.origin, last, position))]
-            self._waiting.append((position, publish.origin, last, sender))
+                return [Send(sender, Published(publish.origin, last, known))]
+            self._waiting.append((position, sender, Published(publish.origin, last, known)))
             return []
         if publish.first > high + 1:
             reason = f"message {high + 1} of {publish.origin!r} has not come"
@@ -146,8 +147,9 @@ class Source:
             if unfit is not None:
                 return [Send(sender, Refused(publish.origin, publish.first, unfit, unfit=number))]
         self._append(publish.origin, high + 1, new)
-        self._waiting.append((self.log.end, publish.origin, last, sender))
-        return [Sync(self.log.end)]
+        end = self.log.end
+        self._waiting.append((end, sender, Published(publish.origin, last, end, len(new))))
+        return [Sync(end)]
 
     def _append(self, origin: str, first: int, messages: tuple[Message, ...]) -> None:
         assert self.following is not None
@@ -172,8 +174,8 @@ class Source:
             self.sent = records[-1].number
         commands: list[Command] = []
         while self._waiting and self._waiting[0][0] <= self.sent:
-            position, origin, sequence, publisher = self._waiting.popleft()
-            commands.append(Send(publisher, Published(origin, sequence, position)))
+            _, publisher, published = self._waiting.popleft()
+            commands.append(Send(publisher, published))
         return commands, frames
 
     def _frames(self, records: list[Record]) -> Iterable[Data | Leg]:

@@ -20,7 +20,9 @@ class Published(Frame, frozen=True, tag="published"):
     origin: str
     through: int
     position: int = 0
-    """The log's position of the last of them."""
+    """The log's position of the last of them; 0 where that is not known any more."""
+    together: int = 1
+    """So many of them, the last ones, stand side by side in the log."""
 
 
 class Refused(Frame, frozen=True, tag="refused"):

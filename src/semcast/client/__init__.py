@@ -1,0 +1,21 @@
+"""Clients of a running overlay: ``connect`` for asyncio, ``connect_blocking`` for everybody else."""
+
+from semcast.client.blocking import BlockingClient, connect_blocking
+from semcast.client.client import Client, Unreachable
+from semcast.client.messages import Gap, Receipt, Received
+from semcast.client.publishing import Publishing
+from semcast.client.subscription import Refused, Staleness, Subscription
+
+__all__ = [
+    "BlockingClient",
+    "Client",
+    "Gap",
+    "Publishing",
+    "Receipt",
+    "Received",
+    "Refused",
+    "Staleness",
+    "Subscription",
+    "Unreachable",
+    "connect_blocking",
+]

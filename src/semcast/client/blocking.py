@@ -1,0 +1,116 @@
+"""The client for programs without asyncio: the same calls, which wait."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator, Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+
+from semcast.client.client import Client
+from semcast.client.messages import Receipt, Received
+from semcast.client.subscription import Subscription
+
+T = TypeVar("T")
+
+
+class BlockingSubscription:
+    """Iterate over it; ``next(timeout_s)`` waits no longer than that."""
+
+    def __init__(self, owner: BlockingClient, subscription: Subscription) -> None:
+        self._owner = owner
+        self.inner = subscription
+
+    def __iter__(self) -> Iterator[Received]:
+        return self
+
+    def __next__(self) -> Received:
+        try:
+            return self._owner.run(self.inner.__anext__())
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+    def next(self, timeout_s: float) -> Received | None:
+        """The next message, or None where none comes in time."""
+
+        async def within() -> Received | None:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    return await self.inner.__anext__()
+            except TimeoutError:
+                return None
+
+        return self._owner.run(within())
+
+    def live(self) -> None:
+        self._owner.run(self.inner.live())
+
+    def replace(self, profile: str) -> None:
+        self._owner.run(self.inner.replace(profile))
+
+    def close(self, *, keep: bool = False) -> None:
+        self._owner.run(self.inner.close(keep=keep))
+
+
+class BlockingClient:
+    """A client on a thread of its own. Use it with ``with connect_blocking(url) as client``."""
+
+    def __init__(self, url: str | None = None) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="semcast-client", daemon=True)
+        self._thread.start()
+        try:
+            self._client = self.run(self._opened(url))
+        except BaseException:
+            self._end()
+            raise
+
+    @staticmethod
+    async def _opened(url: str | None) -> Client:
+        client = Client(url)
+        await client.open()
+        return client
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something on the client's thread, and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def publish(self, stream: str, payload: bytes | str | Mapping[str, Any] = b"", **options: Any) -> Receipt:
+        return self.run(self._client.publish(stream, payload, **options))
+
+    def subscribe(self, stream: str, profile: str, **options: Any) -> BlockingSubscription:
+        """As the asyncio client's; it is live when this returns."""
+
+        async def begun() -> Subscription:
+            subscription = self._client.subscribe(stream, profile, **options)
+            await subscription.live()
+            return subscription
+
+        return BlockingSubscription(self, self.run(begun()))
+
+    def ask(self, what: str) -> Any:
+        return self.run(self._client.ask(what))
+
+    def close(self) -> None:
+        if not self._loop.is_closed():
+            self.run(self._client.close())
+            self._end()
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5.0)
+        self._loop.close()
+
+    def __enter__(self) -> BlockingClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def connect_blocking(url: str | None = None) -> BlockingClient:
+    """Connect to an overlay at semcast://host:port, or at SEMCAST_URL."""
+    return BlockingClient(url)

@@ -1,0 +1,127 @@
+"""Publishing: messages are handed over in batches and confirmed one by one, when they are durable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from semcast.client.messages import Receipt
+from semcast.client.subscription import Refused
+from semcast.model import SemcastError
+from semcast.model.message import Message
+from semcast.net.runner import Runner
+from semcast.protocol.clients import Publisher
+from semcast.protocol.frames import AnyFrame
+from semcast.protocol.machine import Command, Note, Received, Send
+
+if TYPE_CHECKING:
+    from semcast.client.client import Client
+
+_WAITING = 65536
+"""Messages that wait for their receipts, at most; then ``put`` waits."""
+
+
+class Publishing:
+    """A publisher at one source. Everything that is put within one turn of the loop travels together."""
+
+    def __init__(self, client: Client, source: str, origin: str) -> None:
+        self.origin = origin
+        self.source = source
+        self._client = client
+        self._loop = asyncio.get_running_loop()
+        self._machine = Publisher(origin, source, settings=client.settings)
+        self._runner = Runner(self._machine, self._do, tick_s=client.settings.tick_s, failed=self._failed)
+        self._receipts: deque[asyncio.Future[Receipt]] = deque()
+        self._new: list[Message] = []
+        self._room = asyncio.Event()
+        self._room.set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def begin(self) -> None:
+        self._runner.start()
+
+    async def publish(self, message: Message) -> Receipt:
+        """Publish one message; the receipt comes when it is durable. Refused where it does not fit."""
+        return await (await self.put(message))
+
+    async def put(self, message: Message) -> asyncio.Future[Receipt]:
+        """Hand a message over; what is returned is done when it is durable. Waits while very many are under way."""
+        reason = self._client.streams.refusal(message)
+        if reason is not None:
+            raise Refused(reason)
+        await self._room.wait()
+        if self._runner.over:
+            raise SemcastError("the publisher is closed")
+        receipt: asyncio.Future[Receipt] = self._loop.create_future()
+        self._receipts.append(receipt)
+        self._idle.clear()
+        if len(self._receipts) >= _WAITING:
+            self._room.clear()
+        if not self._new:
+            self._loop.call_soon(self._hand_over)
+        self._new.append(message)
+        return receipt
+
+    async def publish_all(self, messages: Iterable[Message]) -> list[Receipt]:
+        """Publish many; returns when all are durable."""
+        return list(await asyncio.gather(*[await self.put(message) for message in messages]))
+
+    async def drained(self) -> None:
+        """Wait until everything that was put is durable, or refused."""
+        await self._idle.wait()
+
+    async def stop(self, patience_s: float = 10.0) -> None:
+        try:
+            async with asyncio.timeout(patience_s):
+                await self.drained()
+        except TimeoutError:
+            left = len(self._receipts)
+            for receipt in self._receipts:
+                if not receipt.done():
+                    receipt.set_exception(SemcastError(f"{left:,} messages were not confirmed in time"))
+        await self._runner.stop()
+        self._room.set()
+
+    def heard(self, sender: str, frame: AnyFrame) -> None:
+        self._runner.feed(Received(sender, frame))
+
+    def _hand_over(self) -> None:
+        new, self._new = self._new, []
+        if not self._runner.over:
+            self._do(self._machine.publish(new, self._loop.time()))
+
+    def _do(self, commands: list[Command]) -> None:
+        for command in commands:
+            if isinstance(command, Send):
+                self._client.say(command.to, command.frame)
+            elif isinstance(command, Note) and command.what == "published":
+                self._published(**command.details)
+            elif isinstance(command, Note) and command.what == "refused":
+                place = command.details["place"]
+                receipt = self._receipts[place]
+                del self._receipts[place]
+                if not receipt.done():
+                    receipt.set_exception(Refused(command.details["reason"]))
+        if len(self._receipts) < _WAITING // 2:
+            self._room.set()
+        if not self._receipts:
+            self._idle.set()
+
+    def _published(self, first: int, through: int, position: int, together: int) -> None:
+        for back in range(through - first, -1, -1):
+            number = position - back if position and back < together else None
+            self._settle(self._receipts.popleft(), Receipt(self.source, number))
+
+    @staticmethod
+    def _settle(future: asyncio.Future[Receipt], receipt: Receipt) -> None:
+        if not future.done():
+            future.set_result(receipt)
+
+    def _failed(self, error: BaseException) -> None:
+        failure = SemcastError(f"the publisher cannot go on: {error}")
+        for receipt in self._receipts:
+            if not receipt.done():
+                receipt.set_exception(failure)

@@ -1,0 +1,218 @@
+"""A subscription: messages as they come, each once, across gateways that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from semcast.client.messages import Gap, Received
+from semcast.model import SemcastError
+from semcast.model.message import unpacked
+from semcast.net.runner import Runner
+from semcast.protocol.clients import Subscriber
+from semcast.protocol.frames import AnyFrame, Deliver
+from semcast.protocol.gateway import UNKNOWN
+from semcast.protocol.machine import Command, Note, Send
+from semcast.protocol.machine import Received as Heard
+
+if TYPE_CHECKING:
+    from semcast.client.client import Client
+
+log = logging.getLogger("semcast")
+
+
+class Refused(SemcastError):
+    """A subscription or a message that will never be accepted."""
+
+
+@dataclass
+class Staleness:
+    """How old messages were when they came, against what was asked for."""
+
+    bound_ms: float | None
+    messages: int = 0
+    late: int = 0
+    """Messages that were older than the bound."""
+    worst_ms: float = 0.0
+    total_ms: float = 0.0
+    error_ms: float = 0.0
+    """Clocks differ: each figure is within so much."""
+
+    @property
+    def mean_ms(self) -> float:
+        return self.total_ms / self.messages if self.messages else 0.0
+
+    def took(self, age_ms: float, error_ms: float) -> None:
+        self.messages += 1
+        self.total_ms += age_ms
+        self.worst_ms = max(self.worst_ms, age_ms)
+        self.error_ms = max(self.error_ms, error_ms)
+        self.late += self.bound_ms is not None and age_ms > self.bound_ms
+
+
+class Subscription:
+    """Iterate over it with ``async for``. A message counts as taken when the next one is asked for.
+
+    So who is slow is sent no more than fits, who crashes in the middle of a message gets it again in a durable session,
+    and nobody else waits.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        machine: Subscriber,
+        *,
+        max_delay_ms: float | None,
+        on_gap: Callable[[Gap], None] | None,
+    ) -> None:
+        self._client = client
+        self._machine = machine
+        self._on_gap = on_gap
+        self._loop = asyncio.get_running_loop()
+        self._frames: deque[tuple[str, AnyFrame]] = deque()
+        self._given: deque[Received] = deque()
+        self._news = asyncio.Event()
+        self._holding = False
+        self._error: SemcastError | None = None
+        self._live: asyncio.Future[None] = self._loop.create_future()
+        self._live.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._detached = asyncio.Event()
+        self._versions: dict[int, asyncio.Future[None]] = {}
+        self.expected_delay_ms: float | None = None
+        """Where the bound cannot be met: what to expect instead, as told when the subscription went live."""
+        self.staleness = Staleness(max_delay_ms)
+        self.gaps: list[Gap] = []
+        self._runner = Runner(machine, self._do, tick_s=client.settings.tick_s, failed=self._failed)
+
+    @property
+    def session(self) -> str:
+        return self._machine.session
+
+    @property
+    def cursor(self) -> dict[str, int]:
+        """Per source: everything through here was given out."""
+        return dict(self._machine.cursor)
+
+    def begin(self) -> None:
+        self._runner.start()
+
+    async def live(self) -> None:
+        """Wait until nothing that matches is missed any more; Refused where the profile makes no sense."""
+        await asyncio.shield(self._live)
+
+    async def replace(self, profile: str) -> None:
+        """Ask for something else, atomically; returns when it counts."""
+        text = self._client.streams.profile(self._client.stream_of(self), profile)
+        self._machine.replace(text)
+        version = self._machine.wishes
+        done = self._versions[version] = self._loop.create_future()
+        await done
+
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Received:
+        self._confirm()
+        while not self._given:
+            if self._error is not None:
+                raise self._error
+            if self._runner.over:
+                raise StopAsyncIteration
+            if self._frames:
+                self._runner.feed(Heard(*self._frames.popleft()))
+                continue
+            self._news.clear()
+            await self._news.wait()
+        self._holding = True
+        return self._given.popleft()
+
+    def _confirm(self) -> None:
+        if self._holding:
+            self._holding = False
+            self._do(self._machine.confirm())
+
+    async def close(self, *, keep: bool = False) -> None:
+        """End the subscription; with ``keep`` a durable session stays at its gateway, to be taken up again."""
+        self._confirm()
+        if not keep and not self._runner.over and self._client.running:
+            self._machine.detach()
+            try:
+                async with asyncio.timeout(2.0):
+                    await self._detached.wait()
+            except TimeoutError:
+                log.debug("%s: nobody confirmed its end", self.session)
+        await self._runner.stop()
+        self._news.set()
+        self._client.ended(self)
+
+    # --- from the connection
+
+    def heard(self, sender: str, frame: AnyFrame) -> None:
+        """A frame of a gateway. It waits while a message does; a gateway sends no more than a session may hold."""
+        if self._given or self._frames or (self._holding and isinstance(frame, Deliver)):
+            self._frames.append((sender, frame))
+        else:
+            self._runner.feed(Heard(sender, frame))
+        self._news.set()
+
+    def beat(self, sender: str, frame: AnyFrame) -> None:
+        """A word that brings nothing but that the gateway is there."""
+        self._runner.feed(Heard(sender, frame))
+
+    def _do(self, commands: list[Command]) -> None:
+        for command in commands:
+            if isinstance(command, Send):
+                self._client.say(command.to, command.frame)
+            elif isinstance(command, Note):
+                self._noted(command)
+
+    def _noted(self, note: Note) -> None:
+        details = note.details
+        match note.what:
+            case "delivered":
+                self._delivered(Received(details["source"], details["number"], unpacked(details["body"])))
+            case "live":
+                self.expected_delay_ms = details["expected_delay_ms"]
+                if not self._live.done():
+                    self._live.set_result(None)
+                for version in [version for version in self._versions if version <= details["version"]]:
+                    self._versions.pop(version).set_result(None)
+            case "gap":
+                gap = Gap(details["source"], details["first"], details["through"])
+                self.gaps.append(gap)
+                log.warning(
+                    "%s: messages %d to %d of %s are lost", self.session, gap.first + 1, gap.through, gap.source
+                )
+                if self._on_gap is not None:
+                    self._on_gap(gap)
+            case "detached":
+                self._detached.set()
+            case "error" if details["reason"] != UNKNOWN:
+                self._refused(Refused(details["reason"]))
+
+    def _delivered(self, message: Received) -> None:
+        self._given.append(message)
+        if message.time_ms:
+            offset_s, error_s = self._client.clock_offset()
+            age_ms = 1000 * (time.time() + offset_s) - message.time_ms
+            self.staleness.took(max(0.0, age_ms), 1000 * error_s)
+
+    def _refused(self, error: SemcastError) -> None:
+        waiting = [future for future in self._versions.values() if not future.done()]
+        self._versions.clear()
+        if not self._live.done():
+            self._error = error
+            self._live.set_exception(error)
+        for future in waiting:
+            future.set_exception(error)
+        self._news.set()
+
+    def _failed(self, error: BaseException) -> None:
+        self._error = SemcastError(f"the subscription cannot go on: {error}")
+        log.error("%s", self._error, exc_info=error)
+        self._news.set()

@@ -1,0 +1,71 @@
+"""Servers in the foreground: until they are told to stop, or cannot go on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Stoppable(Protocol):
+    async def stop(self) -> None: ...
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run on the fastest event loop that there is."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(work)
+    return uvloop.run(work)
+
+
+def log_to_stderr(verbose: bool) -> None:
+    """What servers tell goes to stderr, a line each."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
+    logger = logging.getLogger("semcast")
+    logger.handlers[:] = [handler]
+    logger.setLevel(logging.DEBUG if verbose else logging.INFO)
+
+
+class Ending:
+    """Becomes done by SIGINT, SIGTERM, or a part that fails."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._done: asyncio.Future[None] = self._loop.create_future()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self.end)
+
+    def end(self) -> None:
+        if not self._done.done():
+            self._done.set_result(None)
+
+    def failed(self, name: str, error: BaseException) -> None:
+        if not self._done.done():
+            self._done.set_exception(error)
+
+    @property
+    def over(self) -> bool:
+        return self._done.done()
+
+    async def wait(self) -> None:
+        """Returns when somebody wants the end; raises what a part failed with."""
+        await self._done
+
+
+async def serve(start: Callable[[Ending], Awaitable[Stoppable]], ready: Callable[[Any], None]) -> None:
+    """Start something, tell that it is ready, and stop it cleanly when the end comes."""
+    ending = Ending()
+    served = await start(ending)
+    try:
+        ready(served)
+        await ending.wait()
+    finally:
+        await served.stop()
