@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from semcast.client.client import Client
-from semcast.client.messages import Receipt, Received
-from semcast.client.subscription import Subscription
+from semcast.net.clients.messages import Receipt, Received
+from semcast.net.clients.subscription import Subscription
 
 T = TypeVar("T")
 

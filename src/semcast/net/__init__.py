@@ -1,12 +1,6 @@
-"""The live overlay: the machines of ``protocol`` on real clocks, disks and sockets.
+"""The live overlay: the protocol's machines on real sockets, real disks and real time.
 
-What survives a crash: ``BrokerStore``, a broker's log, notes and incarnation in one SQLite file that one process owns,
-and ``SqliteCoordinatorStore``, which the coordinators of a host share. Stores fulfil the interfaces of ``protocol.stores``; the simulator's stores in memory
-are their reference. What a record or a note means is not known here.
+``host`` has the connections of a party, ``broker`` and ``coordinator`` are parties, ``runner`` drives a machine,
+``clients`` publish and subscribe, and the stores (``broker_store``, ``coordinator_store``) fulfil the interfaces of
+``protocol.stores`` on disk; the simulator's stores in memory are their reference.
 """
-
-from semcast.net.broker_store import BrokerStore
-from semcast.net.coordinator_store import SqliteCoordinatorStore
-from semcast.net.database import StoreError
-
-__all__ = ["BrokerStore", "SqliteCoordinatorStore", "StoreError"]

@@ -34,6 +34,8 @@ from semcast.protocol.frames import (
     Leg,
     ProtocolError,
     Publish,
+    Published,
+    Refused,
     Taken,
 )
 from semcast.protocol.machine import Command, Congested, Note, Received, Relieved, Send
@@ -74,8 +76,10 @@ class BrokerHost(Host):
         )
         self.links = {neighbour: LinkMeter() for neighbour in self.neighbours}
         self.notes: Counter[str] = Counter()
-        self.locals: dict[str, Callable[[AnyFrame], None]] = {}
-        """Clients within this process, which speak other protocols with theirs."""
+        self.locals: dict[str, Callable[[str, AnyFrame], None]] = {}
+        """Clients within this process, which speak other protocols with theirs; they are given (sender, frame)."""
+        self._origins: dict[str, str] = {}
+        """Who of them publishes under which origin at another broker."""
         self.listeners: list[Callable[[Greeting], None]] = []
         self.started_at = time.time()
         self.node = Node(
@@ -172,6 +176,10 @@ class BrokerHost(Host):
             self._runner.feed(Received(peer.name, frame.leg))
         elif isinstance(frame, Ask):
             peer.send(self._answer(frame))
+        elif isinstance(frame, Published | Refused):
+            local = self.locals.get(self._origins.get(frame.origin, ""))
+            if local is not None:
+                local(peer.name, frame)
         elif peer.role == "client" and not isinstance(frame, _OF_CLIENTS):
             peer.send(ProtocolError(f"a client has no business with {type(frame).__name__}"))
         else:
@@ -180,6 +188,35 @@ class BrokerHost(Host):
     def told(self, sender: str, frame: AnyFrame) -> None:
         """A frame of a client within this process."""
         self._runner.feed(Received(sender, frame))
+
+    def tell_for(self, client: str, to: str, frame: AnyFrame) -> int:
+        """Send another broker what a client within this process publishes there."""
+        if isinstance(frame, Publish):
+            self._origins[frame.origin] = client
+        return self.say(to, frame)
+
+    def forget_local(self, client: str) -> None:
+        """A client within this process has gone."""
+        self.locals.pop(client, None)
+        self._origins = {origin: name for origin, name in self._origins.items() if name != client}
+
+    def overlay_time(self) -> tuple[float, float]:
+        """Seconds since 1970 by the first coordinator's clock, and by how much that may be wrong."""
+        for name in sorted(self.view.coordinators):
+            clock = self.clocks.known.get(name)
+            if clock is not None:
+                return time.time() + clock.offset_s, clock.error_s
+        return time.time(), 0.0
+
+    def nearest_source(self) -> str:
+        """This broker, if it is one, else the one with the shortest round trip, else any."""
+        found = self.view.sources
+        if self.name in found or SOURCE in self.roles:
+            return self.name
+        if not found:
+            raise SemcastError("no source is there at the moment")
+        known = self.clocks.known
+        return min(found, key=lambda name: known[name].rtt_s if name in known else float("inf"))
 
     def _do(self, commands: list[Command]) -> None:
         for command in commands:
@@ -191,7 +228,7 @@ class BrokerHost(Host):
     def _send(self, to: str, frame: AnyFrame) -> None:
         local = self.locals.get(to)
         if local is not None:
-            self._loop.call_soon(local, frame)
+            self._loop.call_soon(local, self.name, frame)
             return
         size = self.say(to, frame)
         meter = self.links.get(to)

@@ -92,6 +92,10 @@ class Subscriber:
             self._links[gateway] = _Link()
 
     @property
+    def durable(self) -> bool:
+        return self._durable
+
+    @property
     def wishes(self) -> int:
         """The version that the last replacement will have, if no other takes its place."""
         return self._wishes

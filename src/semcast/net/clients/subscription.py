@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from semcast.client.messages import Gap, Received
 from semcast.model import SemcastError
 from semcast.model.message import unpacked
+from semcast.net.clients.messages import Gap, Received
 from semcast.net.runner import Runner
 from semcast.protocol.clients import Subscriber
 from semcast.protocol.frames import AnyFrame, Deliver
@@ -21,7 +20,7 @@ from semcast.protocol.machine import Command, Note, Send
 from semcast.protocol.machine import Received as Heard
 
 if TYPE_CHECKING:
-    from semcast.client.client import Client
+    from semcast.net.clients.party import Party
 
 log = logging.getLogger("semcast")
 
@@ -64,13 +63,15 @@ class Subscription:
 
     def __init__(
         self,
-        client: Client,
+        party: Party,
         machine: Subscriber,
+        stream: str,
         *,
         max_delay_ms: float | None,
         on_gap: Callable[[Gap], None] | None,
     ) -> None:
-        self._client = client
+        self._party = party
+        self.stream = stream
         self._machine = machine
         self._on_gap = on_gap
         self._loop = asyncio.get_running_loop()
@@ -87,11 +88,15 @@ class Subscription:
         """Where the bound cannot be met: what to expect instead, as told when the subscription went live."""
         self.staleness = Staleness(max_delay_ms)
         self.gaps: list[Gap] = []
-        self._runner = Runner(machine, self._do, tick_s=client.settings.tick_s, failed=self._failed)
+        self._runner = Runner(machine, self._do, tick_s=party.settings.tick_s, failed=self._failed)
 
     @property
     def session(self) -> str:
         return self._machine.session
+
+    @property
+    def durable(self) -> bool:
+        return self._machine.durable
 
     @property
     def cursor(self) -> dict[str, int]:
@@ -107,7 +112,7 @@ class Subscription:
 
     async def replace(self, profile: str) -> None:
         """Ask for something else, atomically; returns when it counts."""
-        text = self._client.streams.profile(self._client.stream_of(self), profile)
+        text = self._party.streams.profile(self.stream, profile)
         self._machine.replace(text)
         version = self._machine.wishes
         done = self._versions[version] = self._loop.create_future()
@@ -139,7 +144,7 @@ class Subscription:
     async def close(self, *, keep: bool = False) -> None:
         """End the subscription; with ``keep`` a durable session stays at its gateway, to be taken up again."""
         self._confirm()
-        if not keep and not self._runner.over and self._client.running:
+        if not keep and not self._runner.over and self._party.running:
             self._machine.detach()
             try:
                 async with asyncio.timeout(2.0):
@@ -148,7 +153,7 @@ class Subscription:
                 log.debug("%s: nobody confirmed its end", self.session)
         await self._runner.stop()
         self._news.set()
-        self._client.ended(self)
+        self._party.ended(self)
 
     # --- from the connection
 
@@ -167,7 +172,7 @@ class Subscription:
     def _do(self, commands: list[Command]) -> None:
         for command in commands:
             if isinstance(command, Send):
-                self._client.say(command.to, command.frame)
+                self._party.say(command.to, command.frame)
             elif isinstance(command, Note):
                 self._noted(command)
 
@@ -198,8 +203,8 @@ class Subscription:
     def _delivered(self, message: Received) -> None:
         self._given.append(message)
         if message.time_ms:
-            offset_s, error_s = self._client.clock_offset()
-            age_ms = 1000 * (time.time() + offset_s) - message.time_ms
+            now_s, error_s = self._party.overlay_time()
+            age_ms = 1000 * now_s - message.time_ms
             self.staleness.took(max(0.0, age_ms), 1000 * error_s)
 
     def _refused(self, error: SemcastError) -> None:

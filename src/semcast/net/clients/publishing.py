@@ -7,17 +7,17 @@ from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from semcast.client.messages import Receipt
-from semcast.client.subscription import Refused
 from semcast.model import SemcastError
 from semcast.model.message import Message
+from semcast.net.clients.messages import Receipt
+from semcast.net.clients.subscription import Refused
 from semcast.net.runner import Runner
 from semcast.protocol.clients import Publisher
 from semcast.protocol.frames import AnyFrame
 from semcast.protocol.machine import Command, Note, Received, Send
 
 if TYPE_CHECKING:
-    from semcast.client.client import Client
+    from semcast.net.clients.party import Party
 
 _WAITING = 65536
 """Messages that wait for their receipts, at most; then ``put`` waits."""
@@ -26,13 +26,13 @@ _WAITING = 65536
 class Publishing:
     """A publisher at one source. Everything that is put within one turn of the loop travels together."""
 
-    def __init__(self, client: Client, source: str, origin: str) -> None:
+    def __init__(self, party: Party, source: str, origin: str) -> None:
         self.origin = origin
         self.source = source
-        self._client = client
+        self._party = party
         self._loop = asyncio.get_running_loop()
-        self._machine = Publisher(origin, source, settings=client.settings)
-        self._runner = Runner(self._machine, self._do, tick_s=client.settings.tick_s, failed=self._failed)
+        self._machine = Publisher(origin, source, settings=party.settings)
+        self._runner = Runner(self._machine, self._do, tick_s=party.settings.tick_s, failed=self._failed)
         self._receipts: deque[asyncio.Future[Receipt]] = deque()
         self._new: list[Message] = []
         self._room = asyncio.Event()
@@ -49,7 +49,7 @@ class Publishing:
 
     async def put(self, message: Message) -> asyncio.Future[Receipt]:
         """Hand a message over; what is returned is done when it is durable. Waits while very many are under way."""
-        reason = self._client.streams.refusal(message)
+        reason = self._party.streams.refusal(message)
         if reason is not None:
             raise Refused(reason)
         await self._room.wait()
@@ -96,7 +96,7 @@ class Publishing:
     def _do(self, commands: list[Command]) -> None:
         for command in commands:
             if isinstance(command, Send):
-                self._client.say(command.to, command.frame)
+                self._party.say(command.to, command.frame)
             elif isinstance(command, Note) and command.what == "published":
                 self._published(**command.details)
             elif isinstance(command, Note) and command.what == "refused":

@@ -1,0 +1,154 @@
+"""A party that publishes and subscribes: the Python client, and the fronts that speak for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from semcast.model import SemcastError
+from semcast.model.message import Message, ProfileText
+from semcast.net.clients.messages import Gap, start_of
+from semcast.net.clients.publishing import Publishing
+from semcast.net.clients.subscription import Subscription
+from semcast.protocol.clients import Subscriber
+from semcast.protocol.frames import AnyFrame, Beat, ProtocolError
+from semcast.protocol.machine import Settings
+from semcast.protocol.streams import Streams
+
+
+class Party:
+    """Keeps subscriptions and publishers, and gives each the frames that are its own.
+
+    Subclasses know how a frame leaves (``say``), whom they can reach, and what time it is in the overlay.
+    """
+
+    name: str
+    settings: Settings
+    streams: Streams
+    running: bool
+
+    def __init__(self) -> None:
+        self._subscriptions: dict[str, Subscription] = {}
+        self._publishing: dict[str, Publishing] = {}
+        self._number = 0
+
+    # --- what subclasses know
+
+    def say(self, to: str, frame: AnyFrame) -> int:
+        raise NotImplementedError
+
+    def overlay_time(self) -> tuple[float, float]:
+        """Seconds since 1970 by the overlay's clocks, and by how much that may be wrong."""
+        raise NotImplementedError
+
+    def gateways(self) -> list[str]:
+        """Where to subscribe: the nearest first; SemcastError where there is none."""
+        raise NotImplementedError
+
+    def nearest_source(self) -> str:
+        raise NotImplementedError
+
+    # --- publishing
+
+    def message(
+        self,
+        stream: str,
+        payload: bytes | str | Mapping[str, Any] = b"",
+        *,
+        topic: str | None = None,
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        time_ms: int | None = None,
+    ) -> Message:
+        """A message to be published; a mapping becomes JSON, and event time is now where none is given."""
+        if isinstance(payload, str):
+            payload = payload.encode()
+        elif not isinstance(payload, bytes):
+            payload = msgspec.json.encode(payload)
+        at = round(1000 * self.overlay_time()[0]) if time_ms is None else time_ms
+        return Message(stream, payload, topic, at, key, tuple((headers or {}).items()))
+
+    def publisher(self, source: str | None = None, *, origin: str | None = None) -> Publishing:
+        """A batching publisher at a source, or at the nearest one.
+
+        A source takes each message of an ``origin`` once; by default the origin is this party at that source.
+        """
+        chosen = source or self.nearest_source()
+        named = origin or f"{self.name}@{chosen}"
+        if named not in self._publishing:
+            self._publishing[named] = Publishing(self, chosen, named)
+            self._publishing[named].begin()
+        return self._publishing[named]
+
+    # --- subscribing
+
+    def subscribe(
+        self,
+        stream: str,
+        profile: str | ProfileText,
+        *,
+        max_delay_ms: float | None = None,
+        start: str = "latest",
+        session: str | None = None,
+        ordered: bool = False,
+        gateways: list[str] | None = None,
+        together: bool = False,
+        expiry_s: float | None = None,
+        on_gap: Callable[[Gap], None] | None = None,
+    ) -> Subscription:
+        """Subscribe; iterate over what is returned. With a ``session`` name it is durable: it waits for who comes back.
+
+        ``start`` is latest, earliest or the id of a message; ``ordered`` asks for each source's order; with several
+        gateways the next takes over when one fails, and with ``together`` all are used at a time.
+        """
+        text = profile if isinstance(profile, ProfileText) else self.streams.profile(stream, profile)
+        kind, cursor = start_of(start)
+        self._number += 1
+        machine = Subscriber(
+            self.name,
+            session or f"{self.name}/{self._number}",
+            gateways or self.gateways(),
+            text,
+            settings=self.settings,
+            durable=session is not None,
+            ordered=ordered,
+            start=kind,
+            max_delay_ms=max_delay_ms,
+            together=together,
+            cursor=cursor,
+            confirmed=True,
+            expiry_s=expiry_s,
+        )
+        if machine.session in self._subscriptions:
+            raise SemcastError(f"there is a subscription {machine.session!r} already")
+        subscription = Subscription(self, machine, stream, max_delay_ms=max_delay_ms, on_gap=on_gap)
+        self._subscriptions[machine.session] = subscription
+        subscription.begin()
+        return subscription
+
+    def ended(self, subscription: Subscription) -> None:
+        self._subscriptions.pop(subscription.session, None)
+
+    async def leave(self) -> None:
+        """Wait for what was published, and end all subscriptions; durable sessions stay."""
+        for publishing in list(self._publishing.values()):
+            await publishing.stop()
+        for subscription in list(self._subscriptions.values()):
+            await subscription.close(keep=subscription.durable)
+
+    def dispatch(self, sender: str, frame: AnyFrame) -> None:
+        """Give a frame to the subscription or publisher that it is for."""
+        origin = getattr(frame, "origin", None)
+        if origin is not None:
+            if origin in self._publishing:
+                self._publishing[origin].heard(sender, frame)
+            return
+        session = getattr(frame, "session", "")
+        found = self._subscriptions.get(session)
+        if found is not None:
+            found.heard(sender, frame)
+        elif isinstance(frame, Beat | ProtocolError) and not session:
+            for subscription in self._subscriptions.values():
+                subscription.beat(sender, frame)
