@@ -25,6 +25,7 @@ from semcast.protocol.frames import (
 )
 from semcast.protocol.machine import Command, Event, Machine, Note, Received, Send, Settings, Synced, Tick
 from semcast.protocol.node import Node
+from semcast.protocol.streams import Streams
 from semcast.sim.stores import MemoryLog, MemoryNotes
 
 SETTINGS = Settings()
@@ -180,11 +181,12 @@ def source_node(
     notes: MemoryNotes | None = None,
     settings: Settings = SETTINGS,
     incarnation: int = 1,
+    streams: Streams | None = None,
 ) -> Node:
     """The node ``s``: a source whose only neighbour is ``m``."""
     return Node(
         "s", neighbours=["m"], coordinators=["c"], settings=settings, notes=notes or MemoryNotes(),
-        log=log if log is not None else MemoryLog(), incarnation=incarnation,
+        log=log if log is not None else MemoryLog(), incarnation=incarnation, streams=streams,
     )  # fmt: skip
 
 

@@ -292,6 +292,35 @@ def test_who_moves_on_ends_his_session_where_he_was(client: Subscriber) -> None:
     assert sends(tick(client, DEAD + 2), Detach) == []
 
 
+def test_a_message_counts_as_taken_when_the_client_has_done_with_it() -> None:
+    made = Subscriber("sub", "x", ("g0",), topic("a"), settings=SETTINGS, confirmed=True)
+    tick(made, 0)
+    play(made, ("g0", attached()))
+    assert delivered(play(made, ("g0", deliver(1, 11)))) == [11]
+    play(made, ("g0", progress(2, 12)))
+    assert [taken.sequence for taken in frames(tick(made, 1), Taken)] == [BASE]
+    made.confirm()
+    assert [taken.sequence for taken in frames(tick(made, 2), Taken)] == [BASE + 2]
+
+
+def test_who_takes_much_says_so_before_the_gateway_has_to_stop(client: Subscriber) -> None:
+    room = SETTINGS.held // 4
+    told = [frames(play(client, ("g0", deliver(n, 10 + n))), Taken) for n in range(1, 2 * room + 1)]
+    assert [number for number, taken in enumerate(told, 1) if taken] == [room, 2 * room]
+    assert told[-1][0].sequence == BASE + 2 * room
+
+
+def test_a_subscription_can_start_behind_a_message_and_names_how_long_it_lasts() -> None:
+    made = Subscriber("sub", "x", ("g0",), topic("a"), settings=SETTINGS, cursor={"s": 5}, expiry_s=9.0)
+    attach = only(tick(made, 0), Attach)
+    assert (attach.cursor, attach.expiry_s) == ((("s", 5),), 9.0)
+
+
+def test_an_error_of_another_session_is_not_heard(client: Subscriber) -> None:
+    assert play(client, ("g0", ProtocolError("no profile", "y"))) == []
+    assert notes(play(client, ("g0", ProtocolError("no profile", "x"))), "error") == [{"reason": "no profile"}]
+
+
 # --- publishers
 
 
@@ -309,7 +338,7 @@ def test_messages_are_sent_at_once_and_again_until_they_are_published() -> None:
     assert sent(tick(made, SETTINGS.resend_s / 2)) == []
     assert sent(tick(made, AGAIN)) == [(0, ["a", "b"])]
     commands = play(made, ("s", Published("p", 1, 7)))
-    assert notes(commands, "published") == [{"first": 0, "through": 1, "position": 7}]
+    assert notes(commands, "published") == [{"first": 0, "through": 1, "position": 7, "together": 1}]
     assert made.waiting == 0
     assert tick(made, 9) == []
 
@@ -324,7 +353,8 @@ def test_what_is_published_later_goes_out_behind_what_is_under_way() -> None:
 def test_part_of_what_waits_may_be_published_and_is_not_sent_again() -> None:
     made = publisher()
     made.publish([message("a"), message("b"), message("c")], 0)
-    assert notes(play(made, ("s", Published("p", 1, 7))), "published") == [{"first": 0, "through": 1, "position": 7}]
+    published = notes(play(made, ("s", Published("p", 1, 7))), "published")
+    assert published == [{"first": 0, "through": 1, "position": 7, "together": 1}]
     assert notes(play(made, ("s", Published("p", 1, 7))), "published") == []
     assert sent(tick(made, AGAIN)) == [(2, ["c"])]
 
@@ -350,3 +380,13 @@ def test_words_for_another_publisher_are_not_heard() -> None:
     made.publish([message("a")], 0)
     assert play(made, ("s", Published("q", 0, 1))) == []
     assert made.waiting == 1
+
+
+def test_what_will_never_be_taken_is_given_up_and_those_behind_it_take_its_number() -> None:
+    made = publisher()
+    made.publish([message("a"), message("b"), message("c")], 0)
+    commands = play(made, ("s", Refused("p", 0, "no topic", unfit=1)))
+    assert notes(commands, "refused") == [{"place": 1, "reason": "no topic"}]
+    assert sent(commands) == [(0, ["a", "c"])]
+    assert play(made, ("s", Refused("p", 0, "no topic", unfit=7))) == []
+    assert sent(tick(made, AGAIN)) == [(0, ["a", "c"])]

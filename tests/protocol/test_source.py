@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from semcast.model.message import Message
 from semcast.protocol.frames import (
     Ack,
     AskSamples,
     Data,
     Heartbeat,
     Leg,
+    Publish,
     Published,
     Refused,
     Samples,
@@ -20,6 +22,7 @@ from semcast.protocol.frames import (
 )
 from semcast.protocol.machine import Send, Sync, Synced
 from semcast.protocol.node import Node
+from semcast.protocol.streams import Stream, Streams
 from tests.protocol.playbook import (
     KEY,
     OTHER,
@@ -32,6 +35,7 @@ from tests.protocol.playbook import (
     install,
     lease,
     log_and_sync,
+    message,
     notes,
     only,
     planned,
@@ -119,7 +123,7 @@ def test_a_message_is_neither_sent_nor_acked_before_it_is_synced(source: Node) -
     assert frames(commands, Published) == []
     commands = play(source, Synced(2))
     assert [(to, frame.numbers, frame.masks) for to, frame in sends(commands, Data)] == [("m", (2,), (0b10,))]
-    assert sends(commands, Published) == [("pub", Published("p", 1, 2))]
+    assert sends(commands, Published) == [("pub", Published("p", 1, 2, together=2))]
 
 
 def test_a_message_that_nobody_wants_is_logged_and_acked_and_sent_nowhere(source: Node) -> None:
@@ -140,6 +144,21 @@ def test_a_repeated_publish_is_acked_and_not_logged_twice(source: Node) -> None:
     assert source.source is not None
     assert play(source, ("pub", publish(0, "a", "a"))) == [Send("pub", Published("p", 1, 2))]
     assert source.source.log.end == 2
+
+
+def test_where_a_message_stands_is_said_only_while_it_is_known(source: Node) -> None:
+    log_and_sync(source, 0, "a", "a")
+    assert only(play(source, ("pub", publish(0, "a"))), Published) == Published("p", 0, 0)
+
+
+def test_a_message_that_does_not_fit_its_stream_keeps_its_whole_frame_out_and_is_named() -> None:
+    node = source_node(streams=Streams({"news": Stream(language="topic")}))
+    play(node, ("c", install(1, entry(KEY, None, BOTH))), ("c", switch(1, planned())), ("c", lease(1)))
+    unfit = Publish("p", 0, (message("a"), Message("news", b""), message("a")))
+    refused = only(play(node, ("pub", unfit)), Refused)
+    assert (refused.unfit, refused.reason) == (1, "a message of a topic stream needs a topic")
+    assert node.source is not None
+    assert node.source.log.end == 0
 
 
 def test_of_a_publish_that_overlaps_only_the_rest_is_logged(source: Node) -> None:
