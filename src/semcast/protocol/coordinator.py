@@ -74,6 +74,10 @@ class Coordinator:
         """The plan in force, as far as this coordinator knows."""
         return self._ledger.current
 
+    def said(self) -> dict[str, tuple[int, int]]:
+        """What every gateway asked for last, as (incarnation, serial); compare with a deployment's interests."""
+        return self._ledger.all_said()
+
     def leads(self, now: float) -> bool:
         return now < self._leads_until
 

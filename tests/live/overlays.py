@@ -1,0 +1,89 @@
+"""Overlays of a test: a whole one within this process, on real sockets and disks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from semcast.net.config import Deployed, read_config
+from semcast.net.embedded import Embedded
+
+CONFIG = """
+name = "test"
+scheme = "{scheme}"
+channels = 4
+data = "data"
+
+[topology]
+brokers = {brokers}
+degree = 3
+seed = 5
+sources = {sources}
+gateways = {gateways}
+
+[streams.topics]
+language = "topic"
+
+[streams.quotes]
+schema = {{ symbol = "string", price = "double" }}
+
+[settings]
+tick_s = 0.05
+"""
+
+
+def written(
+    folder: Path, *, scheme: str = "masked", brokers: int = 8, sources: int = 1, gateways: int = 4, more: str = ""
+) -> Path:
+    """A deployment's file in a folder."""
+    file = folder / "up.toml"
+    file.write_text(CONFIG.format(scheme=scheme, brokers=brokers, sources=sources, gateways=gateways) + more)
+    return file
+
+
+def deployed(folder: Path, **options: object) -> Deployed:
+    return read_config(written(folder, **options))  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def overlay(folder: Path, **options: object) -> AsyncIterator[Embedded]:
+    """An overlay that has settled: all brokers are there, and the plan counts on all of them."""
+    whole = Embedded(deployed(folder, **options))
+    await whole.start()
+    try:
+        await until(lambda: settled(whole))
+        yield whole
+        assert not whole.failure.done(), whole.failure.exception()
+    finally:
+        await whole.stop()
+
+
+def settled(whole: Embedded) -> bool:
+    """Is the plan in force the one for all brokers and all that was asked for, and nothing under way?"""
+    machine = whole.coordinators["c0"].machine
+    deployment = machine.deployment
+    if deployment is None or set(deployment.brokers) != set(whole.brokers):
+        return False
+    state = machine.state()
+    sources = [host.node.source for host in whole.brokers.values() if host.node.source is not None]
+    leased = all(source.leased(asyncio.get_running_loop().time()) for source in sources)
+    same = deployment.interests == machine.said()
+    return leased and same and state["phase"] == "settled" and state["draining"] == 0
+
+
+async def until(
+    true: Callable[[], bool] | Callable[[], Awaitable[bool]], patience_s: float = 60.0, every_s: float = 0.05
+) -> None:
+    """Wait for something to become true; a test that waits in vain fails here."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + patience_s
+    while True:
+        found = true()
+        if not isinstance(found, bool):
+            found = await found
+        if found:
+            return
+        assert loop.time() < end, f"not within {patience_s:g} s"
+        await asyncio.sleep(every_s)
