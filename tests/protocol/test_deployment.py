@@ -10,8 +10,8 @@ import pytest
 
 from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan, PlannedChannel
-from semcast.protocol.deployment import Deployment, acking_channels, aggregated, merged, tables
-from semcast.protocol.frames import Entry, Heartbeat, TreeLink
+from semcast.protocol.deployment import Deployment, acking_channels, aggregated, tables
+from semcast.protocol.frames import Entry, Heartbeat
 from semcast.protocol.machine import Settings
 from semcast.protocol.overlay import Overlay
 from semcast.protocol.planner import Planner, Wishes, reduced
@@ -78,23 +78,6 @@ def test_filter_tables_have_per_link_what_is_wanted_behind_it_without_what_other
 def test_aggregation_keeps_of_equal_profiles_the_first_and_drops_all_that_others_cover() -> None:
     texts = ["a/b", "a", "a", "a/b/c", "z/*", "z/y"]
     assert [profile.text for profile in aggregated(map(topic, texts))] == ["a", "z/*"]
-
-
-def test_while_sources_switch_filter_tables_let_through_what_either_plan_wants() -> None:
-    def filtering(*wanted: tuple[str, tuple[str, ...]]) -> Entry:
-        profiles = tuple(dict.fromkeys(topic(text) for _, texts in wanted for text in texts))
-        links = tuple(
-            TreeLink(broker, None, tuple(profiles.index(topic(text)) for text in texts)) for broker, texts in wanted
-        )
-        return Entry(("c0", 1), "s", links, (), None, False, profiles)
-
-    def texts(entry: Entry) -> dict[str, set[str]]:
-        return {link.broker: {entry.profiles[n].text for n in link.profiles or ()} for link in entry.links}
-
-    old = filtering(("g0", ("a", "b")), ("g1", ("c",)))
-    new = filtering(("g0", ("b", "d")), ("m", ("a",)))
-    assert texts(merged(old, new)) == {"g0": {"a", "b", "d"}, "g1": {"c"}, "m": {"a"}}
-    assert merged(new, new) is new
 
 
 def test_acks_go_up_few_trees_that_together_hold_all_gateways() -> None:

@@ -199,17 +199,3 @@ def _ups(channel: PlannedChannel, topology: Topology, sources: Iterable[str]) ->
         for here, following in pairwise(path):
             found.setdefault(here, []).append((source, following))
     return found
-
-
-def merged(old: Entry, new: Entry) -> Entry:
-    """An entry that lets through what either does, while some sources follow the one and some the other."""
-    if old.links == new.links and old.profiles == new.profiles:
-        return new
-    profiles = tuple(dict.fromkeys([*new.profiles, *old.profiles]))
-    place = {profile: number for number, profile in enumerate(profiles)}
-    wanted: dict[str, list[int]] = {}
-    for entry in (new, old):
-        for link in entry.links:
-            wanted.setdefault(link.broker, []).extend(place[entry.profiles[n]] for n in link.profiles or ())
-    links = tuple(TreeLink(broker, None, tuple(dict.fromkeys(held))) for broker, held in wanted.items())
-    return msgspec.structs.replace(new, links=links, profiles=profiles)

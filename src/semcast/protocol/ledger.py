@@ -9,7 +9,7 @@ import msgspec
 from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan
 from semcast.protocol.deployment import Deployment, tables
-from semcast.protocol.frames import Interests
+from semcast.protocol.frames import Entry, Interests
 from semcast.protocol.overlay import Overlay
 from semcast.protocol.planner import Wishes
 from semcast.protocol.stores import CoordinatorStore
@@ -197,7 +197,11 @@ class Ledger:
 
 
 def _kept(old: Deployment, new: Deployment, overlay: Overlay) -> dict[str, int]:
-    """Channel → version, of channels whose tables are the same but for filters, which may change in place."""
+    """Channel → version, of channels whose tables are the same.
+
+    Filters are part of them. Were they changed in place, brokers would let through what the source does not count for a
+    gateway, or hold back what it does; and one of each would hide each other.
+    """
     before, after = _by_channel(old, overlay), _by_channel(new, overlay)
     return {
         channel: old.versions[channel]
@@ -206,13 +210,12 @@ def _kept(old: Deployment, new: Deployment, overlay: Overlay) -> dict[str, int]:
     }
 
 
-def _by_channel(deployment: Deployment, overlay: Overlay) -> dict[str, dict[str, object]]:
-    found: dict[str, dict[str, object]] = {}
+def _by_channel(deployment: Deployment, overlay: Overlay) -> dict[str, dict[str, Entry]]:
+    found: dict[str, dict[str, Entry]] = {}
     topology = overlay.topology(deployment.brokers, deployment.down)
     for broker, entries in tables(deployment, topology).items():
         for (channel, _), entry in entries.items():
-            links = [(link.broker, link.mask) for link in entry.links]
-            found.setdefault(channel, {})[broker] = (entry.parent, links, entry.ups, entry.bit, entry.acks)
+            found.setdefault(channel, {})[broker] = msgspec.structs.replace(entry, key=(channel, 0))
     return found
 
 

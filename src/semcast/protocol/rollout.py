@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from semcast.protocol.deployment import Deployment, merged, tables
+from semcast.protocol.deployment import Deployment, tables
 from semcast.protocol.frames import Entry, Heartbeat, Install, Installed, Key
 from semcast.protocol.machine import Command, Send, Settings
 
@@ -79,8 +79,7 @@ class Rollout:
     def _for(self, broker: str, plans: list[Deployment], overlay: Overlay) -> Wanted:
         entries: Entries = {}
         for plan in plans:
-            for key, entry in self._tables[plan.epoch].get(broker, {}).items():
-                entries[key] = merged(entries[key], entry) if key in entries else entry
+            entries |= self._tables[plan.epoch].get(broker, {})  # the same key stands for the same entry
         if broker not in overlay.gateways:
             return Wanted(entries, (), (), None)
         members = tuple((plan.epoch, plan.members(broker)) for plan in plans)
