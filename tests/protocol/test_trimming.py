@@ -99,5 +99,7 @@ def test_when_an_absent_gateway_is_back_its_own_acks_count(source: Node) -> None
     back = ("c2", 3)
     play(source, ("c", switch(3, planned(back))))
     assert trimmed(source) == 0
+    play(source, ("m", Ack(back, {"s": 1}, True)))
+    assert trimmed(source) == 1  # whatever the others had while it was away
     play(source, ("m", Ack(back, {"s": 2}, True)))
     assert trimmed(source) == 2

@@ -112,6 +112,8 @@ class Source:
         if known != self._known:
             self._known = known
             self._notes.put(_KNOWN, msgspec.json.encode(known))
+        # Who is back has all that was kept for him still to ask for; from now on his own acks hold the log.
+        self._floor = min([self._floor, *(at for name, at in self._kept_for.items() if name not in switch.absent)])
         self._kept_for = {gateway: self._kept_for.get(gateway, self._floor) for gateway in switch.absent}
 
     def lease(self, lease: Lease) -> None:
