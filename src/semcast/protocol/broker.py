@@ -40,11 +40,13 @@ class Table:
         if self.filtered:
             self.filter = Filter(dict(enumerate(entry.profiles)))
         self.wanted = [(link.broker, frozenset(link.profiles or ())) for link in entry.links]
+        self.leading = [way for way, link in zip(self.links, entry.links, strict=True) if _leads(link)]
+        """Links that have gateways behind them, with these."""
 
     def children(self) -> list[str]:
         """Links away from the rendezvous point that have gateways behind them."""
         parent = self.entry.parent
-        return [link.broker for link in self.entry.links if link.broker not in (parent, self.me) and _leads(link)]
+        return [broker for broker, _ in self.leading if broker not in (parent, self.me)]
 
 
 def _leads(link: TreeLink) -> bool:
@@ -167,11 +169,14 @@ class Broker:
         if tally.rendezvous is not None:
             sender = None  # the leg ends here; the first link of the tree may be the last of the leg
         commands: list[Command] = []
-        for link, (broker, behind) in zip(table.entry.links, table.links, strict=True):
-            if broker in (sender, self.me) or not _leads(link):
+        on_tree = tally if tally.rendezvous is None else _cut(tally, tally.counts)
+        for broker, behind in table.leading:
+            if broker == sender or broker == self.me:
                 continue
-            counts = {bit: n for bit, n in tally.counts.items() if behind >> bit & 1} if table.masked else tally.counts
-            commands.append(Send(broker, _cut(tally, counts)))
+            part = on_tree
+            if table.masked:
+                part = _cut(tally, {bit: count for bit, count in tally.counts.items() if behind >> bit & 1})
+            commands.append(Send(broker, part))
         return Forwarded(commands, [tally] if table.entry.bit is not None else [])
 
     def _sent(self, to: Iterable[str], frame: Data | Leg | None) -> Iterator[Command]:

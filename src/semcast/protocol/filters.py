@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from semcast.matching import Language, language
 from semcast.matching.decode import Decoder, wanted_of
+from semcast.matching.topic.matcher import TopicMatcher
 from semcast.model.message import Message, ProfileText
 
 Name = TypeVar("Name", bound=Hashable)
@@ -115,12 +116,14 @@ class _Part(Generic[Name]):
         self._decoder = None
 
     def match(self, messages: Sequence[Message]) -> Iterable[list[Name]]:
-        matches = self._matcher.match(self._batch(messages))
-        return [[self._names[place] for place in matches.of(row).tolist()] for row in range(len(messages))]
+        if isinstance(self._matcher, TopicMatcher):
+            found = self._matcher.match_topics([message.topic for message in messages])
+        else:
+            matches = self._matcher.match(self._batch(messages))
+            found = [matches.of(row).tolist() for row in range(len(messages))]
+        return [[self._names[place] for place in places] for places in found]
 
     def _batch(self, messages: Sequence[Message]) -> pa.RecordBatch:
-        if self._language.name == "topic":
-            return pa.RecordBatch.from_pydict({"topic": [message.topic for message in messages]})
         if self._language.name != "relational":
             payloads = pa.array([message.payload for message in messages], pa.binary())
             return pa.RecordBatch.from_arrays([payloads], ["payload"])

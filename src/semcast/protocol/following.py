@@ -17,6 +17,9 @@ from semcast.protocol.frames import Key, PlannedTree, Switch
 AWAY: Key = ("", 0)
 """Stands for no tree: what gateways are owed that are away."""
 
+_ROOM = 1 << 20
+"""How many profiles may be in all sets whose routes are remembered."""
+
 
 class Routed(NamedTuple):
     """One message's matches, and the trees it takes with the gateways that it reaches there, as bits."""
@@ -46,11 +49,23 @@ class Following:
         reached = {bit for tree in switch.trees for bit in tree.gateways}
         self._present = [gateway for bit, gateway in enumerate(switch.gateways) if bit in reached]
         self._router = Router(self._plan(switch), source=source) if self._keys and self._profiles else None
+        self._known: dict[tuple[str, ...], Routed] = {}
+        self._room = _ROOM
 
     def route(self, messages: Sequence[Message]) -> list[Routed]:
-        """Match and route a batch."""
-        matched = self._matching.match(messages)
-        routes: list[list[tuple[Key, int]]] = [[] for _ in messages]
+        """Match and route a batch. What matches decides alone: each set of profiles is routed once."""
+        matched = [tuple(names) for names in self._matching.match(messages)]
+        new = [names for names in dict.fromkeys(matched) if names not in self._known]
+        if new:
+            self._room -= sum(map(len, new))
+            if self._room < 0:
+                self._known, new = {}, list(dict.fromkeys(matched))
+                self._room = _ROOM - sum(map(len, new))
+            self._known |= zip(new, self._routed(new), strict=True)
+        return [self._known[names] for names in matched]
+
+    def _routed(self, matched: Sequence[tuple[str, ...]]) -> list[Routed]:
+        routes: list[list[tuple[Key, int]]] = [[] for _ in matched]
         if self._router is not None:
             for batch in self._router.route(self._matches(matched)):
                 key, reached = self._keys[batch.channel], self._reached[batch.channel]
@@ -66,7 +81,7 @@ class Following:
             owed = self._wanting(names) & self._away if self._away else 0
             if owed:
                 routes[row].append((AWAY, owed))
-        return [Routed(tuple(names), tuple(way)) for names, way in zip(matched, routes, strict=True)]
+        return [Routed(names, tuple(way)) for names, way in zip(matched, routes, strict=True)]
 
     def _wanting(self, names: Sequence[str]) -> int:
         mask = 0

@@ -30,7 +30,10 @@ class FrameError(SemcastError):
 
 def prefix(content_bytes: int, kind: int) -> bytes:
     """The beginning of a frame with so much content."""
-    return PREFIX.pack(checked_length(content_bytes + PREFIX.size) - LENGTH_BYTES, VERSION, kind)
+    length = content_bytes + PREFIX.size - LENGTH_BYTES
+    if length > MAX_FRAME:
+        checked_length(length + LENGTH_BYTES)
+    return PREFIX.pack(length, VERSION, kind)
 
 
 def checked_length(frame_bytes: int) -> int:

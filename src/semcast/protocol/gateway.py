@@ -310,18 +310,21 @@ class Gateway:
             commands += session.resend(now, self._settings.resend_s)
             for source, inbox in self.inboxes.items():
                 commands += self._serve(session, source, inbox, now)
-            if session.settle({source: inbox.frontier for source, inbox in self.inboxes.items()}):
+            if session.before is not None and session.settle({s: inbox.frontier for s, inbox in self.inboxes.items()}):
                 self._refilter()
             if session.dirty:
                 self._save(session)
         return commands
 
     def _serve(self, session: Session, source: str, inbox: Inbox, now: float) -> list[Command]:
-        if source not in session.ways:
+        way = session.ways.get(source)
+        if way is None:
             return []
         if session.caught_up(inbox):
+            if inbox.frontier <= way.told and not way.held:
+                return []
             released = session.release(source, inbox.frontier)
-            return released + (session.progress(source, inbox.frontier) if not session.ways[source].filling else [])
+            return released + (session.progress(source, inbox.frontier) if not way.filling else [])
         wanted = session.to_fill(source)
         return [] if wanted is None else self._requests.fill(session, source, wanted, now)
 

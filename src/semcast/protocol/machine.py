@@ -7,75 +7,68 @@ Frames to one receiver arrive in order or not at all; some arrive twice. Nothing
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+import msgspec
 
 from semcast.protocol.frames import AnyFrame
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(msgspec.Struct, frozen=True, gc=False):
     """A frame has come."""
 
     sender: str
     frame: AnyFrame
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(msgspec.Struct, frozen=True):
     """Time has gone by; comes every ``Settings.tick_s``, more or less."""
 
 
-@dataclass(frozen=True, slots=True)
-class Synced:
+class Synced(msgspec.Struct, frozen=True, gc=False):
     """What was appended to the log through this position survives a crash."""
 
     through: int
 
 
-@dataclass(frozen=True, slots=True)
-class Congested:
+class Congested(msgspec.Struct, frozen=True):
     """So much waits to be sent to this neighbour that no more data must come."""
 
     to: str
 
 
-@dataclass(frozen=True, slots=True)
-class Relieved:
+class Relieved(msgspec.Struct, frozen=True):
     """That is over."""
 
     to: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reorganise:
+class Reorganise(msgspec.Struct, frozen=True):
     """Somebody, or the clock, asks the coordinator for a new plan."""
 
 
 Event = Received | Tick | Synced | Congested | Relieved | Reorganise
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(msgspec.Struct, frozen=True, gc=False):
     """Send a frame: over the overlay's link if ``to`` is a neighbour, else directly."""
 
     to: str
     frame: AnyFrame
 
 
-@dataclass(frozen=True, slots=True)
-class Sync:
+class Sync(msgspec.Struct, frozen=True, gc=False):
     """Make the log durable through this position, then say ``Synced``."""
 
     through: int
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True, gc=False):
     """Something that people and tests want to know of; drivers put it into the journal."""
 
     what: str
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = {}
 
 
 Command = Send | Sync | Note

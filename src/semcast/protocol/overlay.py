@@ -36,7 +36,8 @@ class Overlay:
             self._down[beat.broker] = frozenset(beat.down)
 
     def alive(self, now: float) -> set[str]:
-        return {broker for broker, at in self._heard.items() if now - at <= self._settings.dead_s}
+        dead_s = self._settings.dead_s
+        return {broker for broker, at in self._heard.items() if now - at <= dead_s}
 
     def network(self, now: float) -> _Network:
         """Brokers that hang together, and links between living brokers that one end does not hear over."""

@@ -89,7 +89,7 @@ class Rollout:
         """Tell brokers what they do not have yet; who has tables that nobody wants loses them."""
         commands: list[Command] = []
         for broker in sorted(alive & (desired.keys() | self._known.keys())):
-            known = self._known.setdefault(broker, _Known())
+            known = self._known_of(broker)
             wanted = desired.get(broker, _NOTHING)
             if known.told is not wanted and known.told != wanted:
                 self.revision += 1
@@ -99,6 +99,12 @@ class Rollout:
                 known.told_at = now
                 commands.append(Send(broker, _install(known, wanted, term)))
         return commands
+
+    def _known_of(self, broker: str) -> _Known:
+        known = self._known.get(broker)
+        if known is None:
+            known = self._known[broker] = _Known()
+        return known
 
     def installed(self, said: Installed) -> None:
         known = self._known.get(said.broker)
@@ -111,7 +117,7 @@ class Rollout:
 
     def heard(self, beat: Heartbeat, term: int) -> None:
         """A broker that has fallen has lost its tables."""
-        known = self._known.setdefault(beat.broker, _Known())
+        known = self._known_of(beat.broker)
         if beat.incarnation != known.incarnation or (known.done and beat.revision < (term, known.revision)):
             known.incarnation, known.has, known.told, known.done = beat.incarnation, {}, None, False
 

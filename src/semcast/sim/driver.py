@@ -98,8 +98,9 @@ class Driver:
             kind = type(command)
             if kind is Send:
                 frame = command.frame  # type: ignore[union-attr]
-                if type(frame) in self.watched:
-                    self.watched[type(frame)](party, command.to, frame)  # type: ignore[union-attr]
+                watch = self.watched.get(type(frame))
+                if watch is not None:
+                    watch(party, command.to, frame)  # type: ignore[union-attr]
                 self.network.send(party, command.to, frame)  # type: ignore[union-attr]
             elif kind is Sync:
                 self._sync(party, command.through)  # type: ignore[union-attr]

@@ -40,7 +40,7 @@ class Lane:
 
     __slots__ = (
         "congested", "connection", "cut_at", "delay_s", "hops", "jitter_s", "last", "link", "loss", "open_at",
-        "receiver", "sender", "shut", "twice", "version", "waiting",
+        "plain", "receiver", "sender", "shut", "twice", "version", "waiting",
     )  # fmt: skip
 
     def __init__(self, sender: Party, receiver: Party, delay_s: float, hops: int, overlay: bool) -> None:
@@ -55,6 +55,8 @@ class Lane:
         self.waiting = 0
         self.congested = False
         self.version = -1
+        self.plain = True
+        """No fault is on it."""
         self.shut = False
         self.open_at = 0.0
         self.loss = self.twice = self.jitter_s = 0.0
@@ -105,6 +107,8 @@ class Network:
         self._dropped = dropped
         self._faults: list[LaneFault] = []
         self._version = 0
+        self._frame: AnyFrame | None = None
+        self._data = b""
 
     def send(self, sender: Party, to: str, frame: AnyFrame) -> None:
         """Send a frame; who is not there gets nothing."""
@@ -114,9 +118,13 @@ class Network:
             return
         if lane.version != self._version:
             self._update(lane)
-        data = encode(frame)
+        if frame is not self._frame:  # what goes to several is encoded once
+            self._frame, self._data = frame, encode(frame)
+        data = self._data
         self._meters.sent(frame, len(data), lane.hops, lane.link)
-        if lane.shut:
+        if lane.plain:
+            self._carry(lane, data)
+        elif lane.shut:
             self._drop(lane, "partition", data)
         elif lane.loss and self._chance.happens(lane.loss):
             self._drop(lane, "loss", data)
@@ -148,19 +156,22 @@ class Network:
                 self._relieve(back)
 
     def _carry(self, lane: Lane, data: bytes) -> None:
-        arrival = max(self._agenda.now, lane.open_at) + lane.delay_s
-        if lane.jitter_s:
-            arrival += self._chance() * lane.jitter_s
+        now = self._agenda.now
+        arrival = now + lane.delay_s
+        if not lane.plain:
+            arrival = max(now, lane.open_at) + lane.delay_s
+            if lane.jitter_s:
+                arrival += self._chance() * lane.jitter_s
         if arrival < lane.last:
             arrival = lane.last
         lane.last = arrival
-        counted = lane.link is not None and self._queues(lane)
+        counted = lane.link is not None and self._queues(lane, now)
         if counted and not self._wait(lane, data):
             return
         self._agenda.put(arrival, self._arrive, (lane, data, lane.connection, counted))
 
-    def _queues(self, lane: Lane) -> bool:
-        receiver, now = lane.receiver, self._agenda.now
+    def _queues(self, lane: Lane, now: float) -> bool:
+        receiver = lane.receiver
         return receiver.service_s > 0 or receiver.busy_until > now or receiver.paused_until > now or lane.open_at > now
 
     def _wait(self, lane: Lane, data: bytes) -> bool:
@@ -189,9 +200,8 @@ class Network:
                 self._served(lane)
             self._drop(lane, "partition" if receiver.alive else "receiver is down", data)
             return
-        busy = max(receiver.busy_until, receiver.paused_until)
-        if busy > now or receiver.service_s:
-            receiver.busy_until = max(busy, now) + receiver.service_s
+        if receiver.busy_until > now or receiver.paused_until > now or receiver.service_s:
+            receiver.busy_until = max(receiver.busy_until, receiver.paused_until, now) + receiver.service_s
             self._agenda.put(receiver.busy_until, self._serve, (lane, data, connection, counted, receiver.incarnation))
         else:
             if counted and connection == lane.connection:
@@ -245,12 +255,13 @@ class Network:
     def _update(self, lane: Lane) -> None:
         """What the faults of this moment make of a lane."""
         lane.version = self._version
-        lane.shut, lane.open_at = False, 0.0
+        lane.plain, lane.shut, lane.open_at = True, False, 0.0
         passes, singles, jitter_ms = 1.0, 1.0, 0.0
         ends = lane.sender.name, lane.receiver.name, _place(lane.sender), _place(lane.receiver)
         for fault in self._faults:
             if not fault.hits(*ends, lane.link is not None):
                 continue
+            lane.plain = False
             if isinstance(fault, Loss):
                 passes *= 1 - fault.probability
             elif isinstance(fault, Twice):

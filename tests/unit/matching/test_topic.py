@@ -359,3 +359,13 @@ def test_a_batch_sees_the_profiles_of_one_moment(matcher: TopicMatcher) -> None:
     finally:
         stop.set()
         writer.join()
+
+
+def test_lists_of_topics_match_as_columns_do_while_profiles_come_and_go(matcher: TopicMatcher) -> None:
+    topics = ["A/B", None, "A", "A/B", "A/C/D", "Z"]
+    matcher.extend([parse(text) for text in ("A", "A/*", "A/B", "A/*/D")])
+    for step in (lambda: None, lambda: matcher.remove(0), lambda: matcher.add(parse("Z"))):
+        step()
+        found = matcher.match(batch(*topics))
+        assert matcher.match_topics(topics) == [found.of(row).tolist() for row in range(len(topics))]
+    assert matcher.match_topics(topics)[-1] == [4]

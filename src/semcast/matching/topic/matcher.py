@@ -83,6 +83,11 @@ class TopicMatcher:
             found = [[self._found(topic) for topic in part.values] for part in parts]
         return Matches.stacked([expanded(*part) for part in zip(parts, found, strict=True)])
 
+    def match_topics(self, topics: Sequence[str | None]) -> list[list[int]]:
+        """The same without columns, for callers that want lists: per topic the indices that match it, ascending."""
+        with self._lock:
+            return [self._found(topic).tolist() for topic in topics]
+
     def destinations(self, topic: str) -> set[Hashable]:
         """The destinations of all profiles that match ``topic``, as the paper computes them."""
         with self._lock:

@@ -8,5 +8,5 @@ Key = tuple[str, int]
 """A tree: (channel, tree version)."""
 
 
-class Frame(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """What a link carries; every kind is one class."""
+class Frame(msgspec.Struct, frozen=True, array_like=True, tag=True, gc=False):
+    """What a link carries; every kind is one class. None holds itself, so none needs to be looked at for cycles."""

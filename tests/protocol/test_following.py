@@ -1,0 +1,55 @@
+"""Routes by one plan: what matches decides, and is asked once."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+import pytest
+
+from semcast.model.message import Message
+from semcast.protocol import following
+from semcast.protocol.filters import Filter
+from semcast.protocol.following import AWAY, Following
+from tests.protocol.playbook import OTHER, planned, switch
+
+PROFILES = {"a": ("g0",), "b": ("g1",), "a/b": ("g1",)}
+
+
+def messages(*topics: str) -> list[Message]:
+    return [Message("news", b"", topic) for topic in topics]
+
+
+def followed(scheme: str = "masked", absent: tuple[str, ...] = ()) -> Following:
+    told = switch(3, planned(), planned(OTHER, (0,)), scheme=scheme, profiles=PROFILES, absent=absent)
+    return Following(told, "s", Filter())
+
+
+TOPICS = ("a", "b", "a/b", "z", "a", "a/b/c", "b/a")
+
+
+@pytest.mark.parametrize("scheme", ["masked", "spt"])
+def test_a_message_takes_the_same_way_alone_in_a_batch_and_again(scheme: str) -> None:
+    alone = [followed(scheme).route(messages(topic))[0] for topic in TOPICS]
+    plan = followed(scheme)
+    assert plan.route(messages(*TOPICS)) == alone
+    assert plan.route(messages(*TOPICS)) == alone
+    assert [set(found.profiles) for found in alone[:4]] == [{"a"}, {"b"}, {"a", "a/b"}, set()]
+    assert [reduce(or_, (mask for _, mask in found.routes), 0) for found in alone[:4]] == [0b01, 0b10, 0b11, 0]
+
+
+def test_what_is_owed_to_who_is_away_is_remembered_with_the_way() -> None:
+    plan = followed(absent=("g1",))
+    for _ in range(2):
+        (found,) = plan.route(messages("a/b"))
+        assert (AWAY, 0b10) in found.routes
+
+
+def test_routes_are_forgotten_when_there_are_too_many_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = [followed().route(messages(topic))[0] for topic in TOPICS]
+    monkeypatch.setattr(following, "_ROOM", 2)
+    plan = followed()
+    for _ in range(3):
+        assert [plan.route(messages(topic))[0] for topic in TOPICS] == alone
+        assert sum(map(len, plan._known)) <= 2
+    assert plan.route(messages(*TOPICS)) == alone
