@@ -28,7 +28,9 @@ def test_python_examples_run_as_they_stand(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("page", ["docs/topics.md", "docs/xpath.md", "docs/topologies.md", "docs/trees.md"])
+@pytest.mark.parametrize(
+    "page", ["docs/topics.md", "docs/xpath.md", "docs/semantic.md", "docs/topologies.md", "docs/trees.md"]
+)
 def test_examples_of_a_page_run(page: str) -> None:
     for block in blocks("python", page):
         exec(compile(block, page, "exec"), {})

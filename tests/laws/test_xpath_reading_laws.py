@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import semcast
+from semcast.matching.markup import Refusal, parser, tree_of
+from semcast.matching.payloads import Payloads
 from semcast.matching.xpath.documents import Documents
 from semcast.matching.xpath.flat import Flat, scanned, with_trees
-from semcast.matching.xpath.trees import Refusal, parser, tree_of
 from semcast.profiles.xpath.syntax import Number
 from semcast.profiles.xpath.values import Test as ValueTest
 from semcast.profiles.xpath.values import holds
@@ -162,7 +163,7 @@ def test_compiled_tests_hold_as_the_language_says(tests: list[ValueTest], texts:
 def test_a_message_is_read_the_same_alone_and_among_others(messages: list[bytes]) -> None:
     ends = np.cumsum([0, *map(len, messages)])
     source = np.frombuffer(b"".join(messages) or b" ", np.uint8)
-    together = Documents(source, ends[:-1], ends[1:], None, {}).flat
+    together = Documents(Payloads(source, ends[:-1], ends[1:], None, {})).flat
     for row, message in enumerate(messages):
         tree = tree_of(message, parser(None))
         assert together.readable(row) is not isinstance(tree, Refusal)

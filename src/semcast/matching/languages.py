@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from semcast.model import Kind, Schema, SemcastError
-from semcast.profiles import relational, topic, xpath
+from semcast.profiles import relational, semantic, topic, xpath
 
 if TYPE_CHECKING:
     from semcast.matching.matchers import Matcher
     from semcast.matching.segments import Engine
+    from semcast.matching.semantic import SemanticMatcher
     from semcast.matching.topic import TopicMatcher
     from semcast.matching.xpath import XPathMatcher
 
@@ -187,7 +188,45 @@ class XPath(Language[xpath.XPathProfile]):
         return XPathMatcher(engine, profiles)
 
 
-LANGUAGES: dict[str, Language[Any]] = {language.name: language for language in (Relational(), Topic(), XPath())}
+class Semantic(Language[semantic.InterestProfile]):
+    """Interest profiles on RDF content descriptors (column ``payload``)."""
+
+    name = "semantic"
+    profile = semantic.InterestProfile
+    engines = ("shared", "naive")
+    has_namespaces = True
+
+    def parse(
+        self,
+        text: str,
+        schema: Schema | Mapping[str, Kind | str] | None = None,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> semantic.InterestProfile:
+        """Read XML or the short notation, for which ``namespaces`` are prefixes beside its own."""
+        return semantic.parse(text, namespaces)
+
+    def covers(self, a: semantic.InterestProfile, b: semantic.InterestProfile) -> bool:
+        return semantic.covers(a, b)
+
+    def overlaps(self, a: semantic.InterestProfile, b: semantic.InterestProfile) -> bool:
+        return semantic.overlaps(a, b)
+
+    def parts(self, profile: semantic.InterestProfile) -> list[str]:
+        return semantic.parts(profile)
+
+    def wanted(self, profiles: Sequence[semantic.InterestProfile]) -> dict[str, frozenset[Kind]]:
+        return {"payload": frozenset({Kind.STRING})}
+
+    def _matcher(self, engine: str, profiles: Sequence[semantic.InterestProfile]) -> SemanticMatcher:
+        from semcast.matching.semantic import SemanticMatcher
+
+        return SemanticMatcher(engine, profiles)
+
+
+LANGUAGES: dict[str, Language[Any]] = {
+    language.name: language for language in (Relational(), Topic(), XPath(), Semantic())
+}
 
 
 def language(name: str) -> Language[Any]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from semcast.matching.xpath.documents import COLUMN, MAX_BYTES
+from semcast.matching.markup import MAX_BYTES
+from semcast.matching.payloads import COLUMN
 from semcast.pipeline.files import opened
 
 _BATCH_BYTES = 1 << 26

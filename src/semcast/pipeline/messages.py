@@ -29,7 +29,7 @@ from semcast.matching import Language
 from semcast.matching.decode import Decoder, Wanted, wanted_of
 from semcast.matching.matchers import read
 from semcast.matching.matches import Matches
-from semcast.matching.xpath.documents import COLUMN
+from semcast.matching.payloads import COLUMN
 from semcast.model import Kind, Schema, SemcastError
 from semcast.pipeline.documents import documents
 from semcast.pipeline.files import data_files

@@ -11,7 +11,7 @@ from semcast.matching.languages import language
 from semcast.model.message import Message, ProfileText, unpacked
 from semcast.protocol.stores import Record
 
-_SLOW = {"topic": "naive", "relational": "brute", "xpath": "lxml"}
+_SLOW = {"topic": "naive", "relational": "brute", "xpath": "lxml", "semantic": "naive"}
 
 Place = tuple[str, int]
 """A message: (source, number)."""
@@ -37,7 +37,7 @@ def matched(profiles: Iterable[ProfileText], logs: Mapping[str, Sequence[Record]
 def _rows(name: str, parsed: Sequence[object], messages: Sequence[Message]) -> pa.RecordBatch:
     if name == "topic":
         return pa.record_batch({"topic": pa.array([message.topic for message in messages], pa.string())})
-    if name == "xpath":
+    if name in ("xpath", "semantic"):
         return pa.record_batch({"payload": pa.array([message.payload for message in messages], pa.binary())})
     decoder = Decoder(wanted_of(language(name), parsed, None))
     return decoder.json_lines([message.payload for message in messages])[0]

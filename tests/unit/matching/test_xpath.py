@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import semcast
-from semcast.matching.xpath import ENGINES, XPathMatcher, flat, trees
+from semcast.matching import markup
+from semcast.matching.xpath import ENGINES, XPathMatcher, flat
 from semcast.matching.xpath import documents as xml
 from semcast.matching.xpath.accesses import accesses, refutations
 from semcast.matching.xpath.dfa import DfaEngine
@@ -181,7 +182,7 @@ def test_an_external_entity_is_not_read(engine: str, tmp_path: Path) -> None:
 
 
 def test_a_payload_beyond_the_limit_is_not_parsed(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "MAX_BYTES", 1000)
+    monkeypatch.setattr(markup, "MAX_BYTES", 1000)
     assert matched(["a"], "<a>" + "x" * 993 + "</a>", engine) == ["a"]
     assert matched(["a"], "<a>" + "x" * 994 + "</a>", engine) == []
 
@@ -205,7 +206,7 @@ def test_a_matcher_travels_by_pickle(engine: str) -> None:
 
 
 def test_a_payload_of_too_many_tags_is_not_parsed(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "MAX_TAGS", 4)
+    monkeypatch.setattr(markup, "MAX_TAGS", 4)
     assert matched(["a"], "<?p?><a><b/></a>", engine) == ["a"]
     assert matched(["a"], "<?p?><a><b/><b/></a>", engine) == []
 
@@ -213,9 +214,9 @@ def test_a_payload_of_too_many_tags_is_not_parsed(engine: str, monkeypatch: pyte
 @pytest.mark.parametrize("document", [NEWS, f"<?p?>{NEWS}"])
 def test_a_document_is_read_once_for_all_segments(document: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    scan, parse = flat.scan, trees.tree_of
+    scan, parse = flat.scan, markup.tree_of
     monkeypatch.setattr(flat, "scan", lambda *given: read.append("scanned") or scan(*given))
-    monkeypatch.setattr(trees, "tree_of", lambda *given: read.append("parsed") or parse(*given))
+    monkeypatch.setattr(markup, "tree_of", lambda *given: read.append("parsed") or parse(*given))
     matcher = language.matcher([language.parse(f"a{i}") for i in range(50)])
     for text in ("news", "//item"):
         matcher.add(language.parse(text))

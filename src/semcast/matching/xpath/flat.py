@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from lxml import etree
 
+from semcast.matching.markup import Tree
 from semcast.matching.xpath.arrays import Bytes, Ints, Longs
 from semcast.matching.xpath.kernels.entries import extent, scan
 from semcast.matching.xpath.kernels.scanner import (
@@ -29,7 +30,6 @@ from semcast.matching.xpath.kernels.scanner import (
     VALUES,
     Room,
 )
-from semcast.matching.xpath.trees import Tree
 
 
 class Flat(NamedTuple):

@@ -1,0 +1,27 @@
+"""Interest profiles on content descriptors: semantic addresses (the *thesis*, chapter 3).
+
+Content descriptor → nodes with a name, a text and maybe a place; InterestProfile → an expression over them, in XML as
+the thesis writes it or in a short notation; the algebra of profiles: covers, overlaps. Names have their namespaces.
+Knows text and nothing else: no packets' XML, batches, engines, routers or networks.
+"""
+
+from semcast.profiles.semantic.containment import covers, disjoint, implies, overlaps
+from semcast.profiles.semantic.descriptor import Node
+from semcast.profiles.semantic.markup import MAX_DEPTH, MAX_NODES, MAX_TEXT
+from semcast.profiles.semantic.profile import InterestProfile, parse, parts
+from semcast.profiles.semantic.syntax import Expression
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "MAX_TEXT",
+    "Expression",
+    "InterestProfile",
+    "Node",
+    "covers",
+    "disjoint",
+    "implies",
+    "overlaps",
+    "parse",
+    "parts",
+]
