@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from semcast.matching import language
-from semcast.matching.xpath.trees import Refusal, parser, tree_of
+from semcast.matching.markup import Refusal, parser, tree_of
 from semcast.model import Kind, Schema, SemcastError
 from semcast.model.message import Message, ProfileText
 from semcast.model.tables import Part
