@@ -20,7 +20,7 @@ from semcast.net.host import Host, log, split_address
 from semcast.net.view import OverlayView
 from semcast.protocol.stores import CoordinatorStore
 
-_ADDRESS = "address"
+_ADDRESS, _PID = "address", "pid"
 Failed = Callable[[str, BaseException], None]
 
 
@@ -28,6 +28,8 @@ async def started(host: BrokerHost | CoordinatorHost, address: str, folder: Path
     """Start a host; where any port will do, at the one it had before, so that others find it again."""
     where, port = split_address(address)
     kept = folder / _ADDRESS
+    folder.mkdir(parents=True, exist_ok=True)
+    _put(folder / _PID, str(os.getpid()))
     if port == 0:
         with contextlib.suppress(OSError, SemcastError):
             before = split_address(kept.read_text().strip())[1]
@@ -37,8 +39,14 @@ async def started(host: BrokerHost | CoordinatorHost, address: str, folder: Path
             except SemcastError as error:
                 log.warning("%s; taking another port", error)
     await host.start(address)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(host.address + "\n")
+    _put(kept, host.address)
+
+
+def _put(file: Path, text: str) -> None:
+    """Write a small file; whoever reads it meanwhile sees the old text or the new."""
+    new = file.with_suffix(".new")
+    new.write_text(text + "\n")
+    os.replace(new, file)
 
 
 def coordinator_store(deployed: Deployed) -> CoordinatorStore:
