@@ -78,6 +78,8 @@ class OverlayView(msgspec.Struct, frozen=True):
         return self.having(SOURCE)
 
 
+LIVE = Settings(window=1 << 16, held=1024, credit=1024)
+"""Real streams come in bursts: more room than in simulations, where little of it shows more."""
 KNOWN = {field.name: field for field in fields(Settings)}
 
 
@@ -88,7 +90,7 @@ def tuned(given: dict[str, float | str | None]) -> Settings:
             raise SemcastError(f"settings.{name}: there is no such setting; there is {', '.join(KNOWN)}")
         if isinstance(value, int | float) and value < 0:
             raise SemcastError(f"settings.{name}: must not be negative, and is {value:g}")
-    plain = Settings()
+    plain = LIVE
     typed = {
         name: int(value) if type(getattr(plain, name)) is int and isinstance(value, int | float) else value
         for name, value in given.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
@@ -120,7 +121,8 @@ class _Part(Generic[Name]):
             found = self._matcher.match_topics([message.topic for message in messages])
         else:
             matches = self._matcher.match(self._batch(messages))
-            found = [matches.of(row).tolist() for row in range(len(messages))]
+            ends, places = matches.indptr.tolist(), matches.indices.tolist()
+            found = [places[begin:end] for begin, end in pairwise(ends)]
         return [[self._names[place] for place in places] for places in found]
 
     def _batch(self, messages: Sequence[Message]) -> pa.RecordBatch:

@@ -106,6 +106,8 @@ class Settings:
     """Messages that are fetched from a log at a time."""
     held: int = 256
     """Messages that a session keeps until its client has taken them, or until it is live."""
+    recent_bytes: int = 32 << 20
+    """Messages that a gateway keeps for clients that cannot keep up; older ones come from the log again."""
     retain: int = 0
     """Messages that stay in a log although everybody has them."""
     retain_absent: int = 100_000

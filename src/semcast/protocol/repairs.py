@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
-from semcast.model.message import unpacked
+from semcast.model.message import ProfileText, unpacked
 from semcast.protocol.filters import Filter
 from semcast.protocol.frames import Caught, Fetch, Fill, Key, Repair
 from semcast.protocol.machine import Command, Send, Settings
 from semcast.protocol.stores import Log, Record
 
 _SCANNED = 16  # records looked at per record that may be sent: an answer takes bounded time
+
+
+@lru_cache(maxsize=256)
+def _matching(profile: ProfileText) -> Filter[int]:
+    return Filter({0: profile})
 
 
 class _Read(NamedTuple):
@@ -60,7 +66,7 @@ class Repairs:
 
     def fill(self, fill: Fill, sent: int) -> list[Command]:
         """All that a profile matches."""
-        matching = Filter({0: fill.profile})
+        matching = _matching(fill.profile)
 
         def wanted(records: list[Record]) -> list[Record]:
             matched = matching.match([unpacked(record.body) for record in records])

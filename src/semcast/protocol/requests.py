@@ -10,6 +10,8 @@ from semcast.protocol.inbox import Inbox
 from semcast.protocol.machine import Command, Send, Settings
 from semcast.protocol.sessions import Session
 
+_LONGEST = 4
+
 
 @dataclass(slots=True)
 class Request:
@@ -17,6 +19,8 @@ class Request:
 
     number: int
     asked_at: float
+    pause_s: float
+    """Asked again after so long: longer each time, or whoever is slow to answer would become slower still."""
     session: str | None = None
     profile: ProfileText | None = None
     found: dict[int, bytes] = field(default_factory=dict)
@@ -54,10 +58,12 @@ class Requests:
 
     def _begin(self, where: tuple[str, str | None], now: float) -> Request | None:
         known = self._open.get(where)
-        if known is not None and now - known.asked_at < self._settings.resend_s:
+        if known is not None and now - known.asked_at < known.pause_s:
             return None
+        again = self._settings.resend_s
+        pause_s = again if known is None else min(2 * known.pause_s, _LONGEST * again)
         self._number += 1
-        self._open[where] = Request(self._number, now, where[1])
+        self._open[where] = Request(self._number, now, pause_s, where[1])
         return self._open[where]
 
     def _find(self, source: str, number: int) -> Request | None:

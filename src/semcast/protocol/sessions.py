@@ -39,6 +39,8 @@ class Way:
     filling: bool = True
     after: int = 0
     """And the source has to follow this plan or a later one."""
+    sure: int = 0
+    """Behind this position the source matched with what is asked for."""
     quiet: bool = False
     """It asked for the earliest there is, and has heard nothing yet: nothing before that is missed."""
     held: dict[int, bytes] = field(default_factory=dict)
@@ -176,7 +178,8 @@ class Session:
         earliest = self.attach.start == "earliest"
         first = self.cursor.get(source, 0 if self.returning or earliest else position)
         held, lost = self._early.take(source)
-        way = Way(first, max(first, position, lost), after=after, quiet=earliest and source not in self.cursor)
+        way = Way(first, max(first, position, lost), after=after, sure=position)
+        way.quiet = earliest and source not in self.cursor
         way.sent = {number for number in self._have.pop(source, ()) if number > first}
         way.held = {number: body for number, body in held.items() if number > first}
         self.ways[source], self.began[source] = way, first
@@ -311,6 +314,7 @@ class Session:
         if way.filling and inbox.begun is not None and inbox.epoch >= way.after:
             if way.after:
                 way.target, way.after = max(way.target, inbox.since), 0
+                way.sure = max(way.sure, inbox.since)
             way.filling = way.told < max(way.target, inbox.begun)
             way.held = {number: body for number, body in way.held.items() if number > way.told}
         return not way.filling
