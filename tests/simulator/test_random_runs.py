@@ -95,7 +95,6 @@ def many(first: int, runs: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_thousand_random_runs_keep_all_laws() -> None:
     done = many(0, 1000)
