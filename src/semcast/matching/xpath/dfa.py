@@ -27,7 +27,6 @@ from semcast.profiles.xpath import XPathProfile
 from semcast.profiles.xpath.syntax import Expression, negation
 
 _STORE = 1 << 16  # elements × fronts that are kept until one condition needs more
-_VISITS = 1 << 10  # that are looked up at once
 _NO_PROGRAM = Program(0, (), ())
 
 
@@ -220,6 +219,8 @@ class DfaEngine(DocumentEngine):
         if len(self._notes.states) < sizes[0]:
             self._notes = self._notes._replace(states=np.zeros(2 * sizes[0], np.int32))
             self._conditions = self._conditions._replace(next_element=np.zeros(2 * sizes[0], np.int32))
+        if len(self._notes.visits) < sum(sizes):
+            self._notes = self._notes._replace(visits=np.zeros((2 * sum(sizes), 3), np.int32))
         if len(self._conditions.next_attribute) < sizes[1]:
             self._conditions = self._conditions._replace(next_attribute=np.zeros(2 * sizes[1], np.int32))
         if len(self._notes.seen) < len(self._states.dfa.states):
@@ -238,7 +239,7 @@ def _notes(atoms: int, rows: int, conditions: int) -> lookup.Notes:
         hits=np.zeros(conditions, np.int32),
         holding=np.zeros(conditions, np.int32),
         states=np.zeros(0, np.int32),
-        visits=np.zeros((_VISITS, 3), np.int32),
+        visits=np.zeros((0, 3), np.int32),
     )
 
 

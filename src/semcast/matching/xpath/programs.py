@@ -18,6 +18,7 @@ from semcast.profiles.xpath.syntax import And, Axis, Call, Compare, Exists, Expr
 from semcast.profiles.xpath.values import Test
 
 _KINDS = {Axis.CHILD: kernel.ELEMENT_NODE, Axis.ATTRIBUTE: kernel.ATTRIBUTE_NODE, Axis.TEXT: kernel.TEXT_NODE}
+_ITSELF = Path(False, ())
 Instruction = tuple[int, int, int, int, int]
 
 
@@ -63,7 +64,7 @@ class Programs:
         return found
 
     def fronts(self) -> Ints:
-        return np.array(self._fronts, np.int32).reshape(-1, 7)
+        return np.array(self._fronts, np.int32).reshape(-1, 6)
 
     def code(self) -> Ints:
         return np.array(self._code, np.int32).reshape(-1, 5)
@@ -117,21 +118,20 @@ class Programs:
         """The front of a path; made from its end, so that paths that end alike share what they can."""
         rest = -1
         for step in reversed(steps):
-            asked = -1 if test is None or rest >= 0 else self._vocabulary.test(test)
-            rest = self._step(step, rest, asked)
+            rest = self._step(step, rest, test if rest < 0 else None)
         return rest
 
-    def _step(self, step: Step, rest: int, test: int) -> int:
+    def _step(self, step: Step, rest: int, test: Test | None) -> int:
         on_element = step.axis is Axis.CHILD
         needed, required = (self._needed[rest], self._required[rest]) if rest >= 0 else ((), ())
-        program = -1
-        if step.predicates:
-            one = step.predicates[0] if len(step.predicates) == 1 else And(step.predicates)
-            program, more, asked = self.program(one, on_element)
-            needed, required = needed + more, required + asked
+        asked = () if test is None else (Compare(_ITSELF, test.operator, test.literal),)
+        program, conditions = -1, asked + step.predicates
+        if conditions:
+            program, more, also = self.program(conditions[0] if len(conditions) == 1 else And(conditions), on_element)
+            needed, required = needed + more, required + also
         symbol = -1 if step.axis is Axis.TEXT else self._vocabulary.symbol(step.name)
         wild = int(step.name.startswith("{") and step.name.endswith("}*"))
-        row = (_KINDS[step.axis], int(step.deep), symbol, wild, rest, test, program)
+        row = (_KINDS[step.axis], int(step.deep), symbol, wild, rest, program)
         number = self._front_numbers.get(row)
         if number is None:
             number = self._front_numbers[row] = len(self._fronts)

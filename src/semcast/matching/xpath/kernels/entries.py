@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from semcast.matching.xpath.kernels import automaton, lookup, markup, needles, walk, watch
-from semcast.matching.xpath.kernels import run as whole
 from semcast.matching.xpath.kernels.compiled import entry, fingerprint
+from semcast.matching.xpath.kernels.run import whole
 
 _extent, _scan, _start, _spread = markup.extent, markup.scan, automaton.start, automaton.spread
 _fill, _fill_pairs, _grow, _watch_all = lookup.fill, lookup.fill_pairs, needles.grow, watch.watch_all
-_retrace, _run = walk.retrace, whole.run
+_retrace = walk.retrace
 Kernel = Callable[..., Any]
 
 
@@ -67,11 +67,7 @@ def _matching(known: int) -> tuple[Kernel, Kernel]:
         _ = known
         return _retrace(top, room, translate, nfa, dfa, notes)
 
-    def run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, watches, conditions, wanting, found):  # type: ignore[no-untyped-def]  # fmt: skip # noqa: E501
-        _ = known
-        return _run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, watches, conditions, wanting, found)  # fmt: skip # noqa: E501
-
-    return entry(retrace), entry(run)
+    return entry(retrace), entry(whole(known))
 
 
 extent, scan = _reading(fingerprint())

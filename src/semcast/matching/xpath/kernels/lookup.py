@@ -241,7 +241,6 @@ def look_up(data, pool, states, tables, tests, notes):  # type: ignore[no-untype
                 _look_up_number(numbers, others, value, pool, tables, notes)
         if others < last:
             _try(others, last, data, begin, end, pool, tables, tests, met)
-    counts[VISITS] = 0
 
 
 @inlined

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from semcast.matching.xpath.arrays import Ints
 from semcast.matching.xpath.kernels.compiled import inner, sort
@@ -17,6 +18,7 @@ from semcast.matching.xpath.kernels.lookup import (
     SERIAL,
     SLOTS,
     TOUCHED,
+    look_up,
     look_up_limits,
 )
 from semcast.matching.xpath.kernels.scanner import BEGIN, END
@@ -67,30 +69,37 @@ def _write(wanting, notes, found, at):  # type: ignore[no-untyped-def]
     return at
 
 
-@inner
-def run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, watches, conditions, wanting, found):  # type: ignore[no-untyped-def]  # fmt: skip # noqa: E501
-    """Match documents from ``row`` on; returns the row it got to and why it stopped.
+def whole(known: int) -> Callable[..., Any]:
+    """What is called from Python, not compiled yet: each function around it would be optimized as a whole once more."""
 
-    ``fresh``: that row was not begun yet. Profiles are written to ``found``, up to ``ends[row]`` for each row.
-    """
-    while row < len(documents):
-        document = documents[row]
-        before = ends[row - 1] if row else 0
-        if document[0] == document[1]:
-            ends[row] = before
+    def run(row, fresh, ends, profiles, documents, room, translate, nfa, dfa, tables, tests, notes, watches, conditions, wanting, found):  # type: ignore[no-untyped-def]  # fmt: skip # noqa: E501
+        """Match documents from ``row`` on; returns the row it got to and why it stopped.
+
+        ``fresh``: that row was not begun yet. Profiles are written to ``found``, up to ``ends[row]`` for each row.
+        """
+        _ = known
+        while row < len(documents):
+            document = documents[row]
+            before = ends[row - 1] if row else 0
+            if document[0] == document[1]:
+                ends[row] = before
+                row += 1
+                continue
+            if before + profiles > len(found):
+                return row, NO_ROOM
+            if fresh:
+                _begin(document, room, tests, notes)
+            fresh = True
+            walked = walk(document[0], document[1], room, translate, nfa, dfa, notes)
+            look_up(room.data, dfa.pool, dfa.states, tables, tests, notes)
+            if not walked:
+                return row, NO_STATES
+            look_up_limits(tables, notes)
+            fire(notes, watches)
+            if not verify(document, room, translate, nfa.wild, tests, notes, conditions):
+                return row, NO_STORE
+            ends[row] = _write(wanting, notes, found, before)
             row += 1
-            continue
-        if before + profiles > len(found):
-            return row, NO_ROOM
-        if fresh:
-            _begin(document, room, tests, notes)
-        fresh = True
-        if not walk(document[0], document[1], room, translate, nfa, dfa, tables, tests, notes):
-            return row, NO_STATES
-        look_up_limits(tables, notes)
-        fire(notes, watches)
-        if not verify(document, room, translate, nfa.wild, tests, notes, conditions):
-            return row, NO_STORE
-        ends[row] = _write(wanting, notes, found, before)
-        row += 1
-    return row, FINISHED
+        return row, FINISHED
+
+    return run

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from semcast.matching.xpath.arrays import Ints, Longs
 from semcast.matching.xpath.kernels.compiled import inlined, inner
 from semcast.matching.xpath.kernels.lookup import (
@@ -27,8 +29,9 @@ from semcast.matching.xpath.kernels.texts import STEPS, holds
 from semcast.matching.xpath.kernels.watch import ENTRY, FRONTS, FRONTS_END
 
 ELEMENT_NODE, ATTRIBUTE_NODE, TEXT_NODE = range(3)
-AXIS, DEEP, SYMBOL, WILD, REST, TEST, PROGRAM = range(7)
-"""Columns of fronts; the rest of the path, the test at its end and the predicates are -1 where there are none."""
+AXIS, DEEP, SYMBOL, WILD, REST, PROGRAM = range(6)
+"""Columns of fronts; the rest of the path, and the program of its predicates and of the test at its end, are -1 where
+there are none."""
 FRONT, FIRST_NODE, ITSELF, ALWAYS, NEVER, UNLESS, WHERE, NEGATE, DONE = range(9)
 """Instructions. They leave a truth; UNLESS and WHERE jump if it is false or true."""
 NONE = 2147483647
@@ -65,10 +68,12 @@ def _chain(document, room, translate, conditions):  # type: ignore[no-untyped-de
 @inlined
 def _node_holds(test, axis, node, room, tests):  # type: ignore[no-untyped-def]
     if axis == ELEMENT_NODE:
-        return holds(test, room.data, room.elements[node, BEGIN], room.elements[node, END], tests)
-    if axis == ATTRIBUTE_NODE:
-        return holds(test, room.data, room.attributes[node, BEGIN], room.attributes[node, END], tests)
-    return holds(test, room.data, room.texts[node, BEGIN], room.texts[node, END], tests)
+        begin, end = room.elements[node, BEGIN], room.elements[node, END]
+    elif axis == ATTRIBUTE_NODE:
+        begin, end = room.attributes[node, BEGIN], room.attributes[node, END]
+    else:
+        begin, end = room.texts[node, BEGIN], room.texts[node, END]
+    return holds(test, room.data, begin, end, tests)
 
 
 @inlined
@@ -83,25 +88,29 @@ def _true(at, axis, node, document, room, tests, conditions):  # type: ignore[no
         if kind in (UNLESS, WHERE):
             at = code[at, 1] if truth == (kind == WHERE) else at + 1
             continue
+        tested, tested_axis = -1, axis
         if kind in (FRONT, FIRST_NODE):
             context = 0 if code[at, 2] else node - top
             first = conditions.store[(conditions.made[code[at, 1], 1] >> 1) * size + context]
             truth = first != NONE
             if truth and kind == FIRST_NODE:
-                truth = _node_holds(code[at, 3], code[at, 4], first, room, tests)
+                tested, tested_axis = first, code[at, 4]
         elif kind == ITSELF:
-            absolute = code[at, 2] == 1
-            truth = _node_holds(code[at, 3], ELEMENT_NODE if absolute else axis, top if absolute else node, room, tests)
+            tested = top if code[at, 2] else node
+            tested_axis = ELEMENT_NODE if code[at, 2] else axis
         elif kind == NEGATE:
             truth = not truth
         else:
             truth = kind == ALWAYS
+        if tested >= 0:
+            # The one place that tests: compiling takes as long as there are copies of what is called.
+            truth = _node_holds(code[at, 3], tested_axis, tested, room, tests)
         at += 1
     return truth
 
 
 @inlined
-def _lead(node, owner, value, deep, base, top, room, conditions):  # type: ignore[no-untyped-def]
+def _lead(owner, value, deep, base, top, room, conditions):  # type: ignore[no-untyped-def]
     """From ``owner`` (``deep``: and all that it lies in) the path leads to ``value`` first, unless to one before."""
     store = conditions.store
     while owner >= top:
@@ -115,65 +124,66 @@ def _lead(node, owner, value, deep, base, top, room, conditions):  # type: ignor
 
 
 @inlined
-def _try(front, node, document, base, room, tests, conditions):  # type: ignore[no-untyped-def]
+def _try(node, axis, deep, rest, program, document, base, room, tests, conditions):  # type: ignore[no-untyped-def]
     """A node that the step of a front leads to: where does the path go from there? False if it does not pass."""
-    row = conditions.fronts[front]
-    axis = row[AXIS]
     top = document[0]
     value = node
     tests.counts[STEPS] += 1
-    if row[REST] >= 0:
-        value = conditions.store[(conditions.made[row[REST], 1] >> 1) * (document[1] - top) + node - top]
+    if rest >= 0:
+        value = conditions.store[(conditions.made[rest, 1] >> 1) * (document[1] - top) + node - top]
         if value == NONE:
             return False
-    elif row[TEST] >= 0 and not _node_holds(row[TEST], axis, node, room, tests):
+    if program >= 0 and not _true(program, axis, node, document, room, tests, conditions):
         return False
-    if row[PROGRAM] >= 0 and not _true(row[PROGRAM], axis, node, document, room, tests, conditions):
-        return False
-    owner = room.elements[node, PARENT]
-    if axis == ATTRIBUTE_NODE:
+    if axis == ELEMENT_NODE:
+        owner = room.elements[node, PARENT]
+    elif axis == ATTRIBUTE_NODE:
         owner = room.attributes[node, OWNER]
-    elif axis == TEXT_NODE:
+    else:
         owner = room.texts[node, OWNER]
-    _lead(node, owner, value, row[DEEP], base, top, room, conditions)
+    _lead(owner, value, deep, base, top, room, conditions)
     return True
 
 
 @inner
-def _make(front, document, room, translate, wild, tests, conditions):  # type: ignore[no-untyped-def]
-    """Make a front in its slot, and tell if it leads anywhere."""
-    row = conditions.fronts[front]
-    size = document[1] - document[0]
-    base = (conditions.made[front, 1] >> 1) * size
-    conditions.store[base : base + size] = NONE
-    axis, symbol = row[AXIS], row[SYMBOL]
-    chained = symbol > 0 and not row[WILD]
-    node, end = document[0] + 1, document[1]
-    if axis == ATTRIBUTE_NODE:
-        node, end = document[2], document[3]
-    elif axis == TEXT_NODE:
-        node, end = document[4], document[5]
+def _leads(front, program, document, room, translate, wild, tests, conditions):  # type: ignore[no-untyped-def]
+    """Make a front in its slot; False if it leads nowhere. Without a front (-1): does a program hold at the top?"""
+    axis, deep, symbol, named, rest = ELEMENT_NODE, False, np.int32(-1), False, np.int32(-1)
+    node, end, base = document[0], document[0] + 1, 0
+    if front >= 0:
+        row = conditions.fronts[front]
+        axis, deep, symbol, named, rest = row[AXIS], row[DEEP] == 1, row[SYMBOL], row[WILD] == 0, row[REST]
+        base = (conditions.made[front, 1] >> 1) * (document[1] - document[0])
+        conditions.store[base : base + document[1] - document[0]] = NONE
+        node, end = document[0] + 1, document[1]
+        if axis == ATTRIBUTE_NODE:
+            node, end = document[2], document[3]
+        elif axis == TEXT_NODE:
+            node, end = document[4], document[5]
+    chained = symbol > 0 and named
     if chained:
         node = conditions.chains[2 * symbol + (axis == ATTRIBUTE_NODE)]
+    found = False
     while 0 <= node < end:
         leads = chained or symbol < 0
         if not leads:
             name = translate[room.attributes[node, NAME] if axis == ATTRIBUTE_NODE else room.elements[node, NAME]]
             leads = name == symbol or wild[name] == symbol
-        if leads and _try(front, node, document, base, room, tests, conditions):
-            conditions.made[front, 1] |= 1
+        if leads and _try(node, axis, deep, rest, program, document, base, room, tests, conditions):
+            found = True
         if not chained:
             node += 1
         elif axis == ATTRIBUTE_NODE:
             node = conditions.next_attribute[node - document[2]]
         else:
             node = conditions.next_element[node - document[0]]
+    return found
 
 
 @inner
 def _holds(condition, document, room, translate, wild, tests, notes, conditions):  # type: ignore[no-untyped-def]
     """Decide one condition; False as the second if there is no room for its fronts."""
-    counts = notes.counts
+    counts, made = notes.counts, conditions.made
     row = conditions.conditions[condition]
     size = document[1] - document[0]
     if (counts[SLOTS] + row[FRONTS_END] - row[FRONTS]) * size > len(conditions.store):
@@ -184,18 +194,24 @@ def _holds(condition, document, room, translate, wild, tests, notes, conditions)
     if counts[CHAINED] != counts[SERIAL]:
         counts[CHAINED] = counts[SERIAL]
         _chain(document, room, translate, conditions)
-    for i in range(row[FRONTS], row[FRONTS_END]):
-        front = conditions.order[i] >> 1
-        if conditions.made[front, 0] != counts[EPOCH]:
-            conditions.made[front, 0] = counts[EPOCH]
-            conditions.made[front, 1] = counts[SLOTS] << 1
-            counts[SLOTS] += 1
-            _make(front, document, room, translate, wild, tests, conditions)
-        if conditions.order[i] & 1 > conditions.made[front, 1] & 1:
-            counts[VERIFIED] += 1
-            return False, True
     counts[VERIFIED] += 1
-    return _true(row[ENTRY], ELEMENT_NODE, document[0], document, room, tests, conditions), True
+    for i in range(row[FRONTS], row[FRONTS_END] + 1):
+        front, required, program, known = -1, 1, row[ENTRY], False
+        if i < row[FRONTS_END]:
+            front, required = conditions.order[i] >> 1, conditions.order[i] & 1
+            program, known = conditions.fronts[front, PROGRAM], made[front, 0] == counts[EPOCH]
+            if not known:
+                made[front, 0] = counts[EPOCH]
+                made[front, 1] = counts[SLOTS] << 1
+                counts[SLOTS] += 1
+        leads = known and made[front, 1] & 1 == 1
+        if not known:
+            leads = _leads(front, program, document, room, translate, wild, tests, conditions)
+            if leads and front >= 0:
+                made[front, 1] |= 1
+        if required and not leads:
+            return False, True
+    return True, True
 
 
 @inner

@@ -19,20 +19,18 @@ from semcast.matching.xpath.kernels.automaton import (
     following,
     linked,
 )
-from semcast.matching.xpath.kernels.compiled import inner
-from semcast.matching.xpath.kernels.lookup import ELEMENT, VISITS, look_up
+from semcast.matching.xpath.kernels.compiled import inlined, inner
+from semcast.matching.xpath.kernels.lookup import ELEMENT, VISITS
 from semcast.matching.xpath.kernels.scanner import BEFORE, BEGIN, END, FIRST, LAST, NAME, PARENT
 
 
-@inner
+@inlined
 def _visit(state, begin, end, counts, visits):  # type: ignore[no-untyped-def]
-    """Put a visit down; False if there is no room for another."""
     at = counts[VISITS]
     visits[at, 0] = state
     visits[at, 1] = begin
     visits[at, 2] = end
     counts[VISITS] = at + 1
-    return at + 1 < len(visits)
 
 
 @inner
@@ -45,15 +43,16 @@ def _state_of(element, top, room, translate, nfa, dfa, notes):  # type: ignore[n
 
 
 @inner
-def walk(top, end, room, translate, nfa, dfa, tables, tests, notes):  # type: ignore[no-untyped-def]
+def walk(top, end, room, translate, nfa, dfa, notes):  # type: ignore[no-untyped-def]
     """Go on through the elements of a document; False where the Dfa has no room for the next.
 
     A visit that is repeated after room was made finds the same again, which changes nothing.
     """
     counts, found, visits = notes.counts, notes.states, notes.visits
-    states, links, pool = dfa.states, dfa.links, dfa.pool
+    states, links = dfa.states, dfa.links
     elements, names, texts = room.elements, room.attributes, room.texts
     symbols = len(nfa.wild)
+    counts[VISITS] = 0
     for element in range(counts[ELEMENT], end):
         counts[ELEMENT] = element
         state = START
@@ -65,22 +64,17 @@ def walk(top, end, room, translate, nfa, dfa, tables, tests, notes):  # type: ig
                 if state == FULL:
                     state = following(above, symbol, nfa, dfa)
                     if state == FULL:
-                        look_up(room.data, pool, states, tables, tests, notes)
                         return False
         found[element - top] = state
         if state == DEAD:
             continue
-        roomy = True
         if state & ASKS:
             row = state >> SHIFT
-            begin, close = elements[element, BEGIN], elements[element, END]
-            roomy = _visit(row, begin, close, counts, visits)
+            _visit(row, elements[element, BEGIN], elements[element, END], counts, visits)
             below = states[row, TEXTS]
             text = elements[element, LAST] if below != DEAD else -1
             while text >= 0:
-                if not roomy:
-                    look_up(room.data, pool, states, tables, tests, notes)
-                roomy = _visit(below, texts[text, BEGIN], texts[text, END], counts, visits)
+                _visit(below, texts[text, BEGIN], texts[text, END], counts, visits)
                 text = texts[text, BEFORE]
         last = elements[element + 1, FIRST] if state & HAS_ATTRIBUTES and element != top else 0
         for i in range(elements[element, FIRST], last):
@@ -89,16 +83,10 @@ def walk(top, end, room, translate, nfa, dfa, tables, tests, notes):  # type: ig
             if held == FULL:
                 held = attributes(state, symbol, nfa, dfa)
                 if held == FULL:
-                    look_up(room.data, pool, states, tables, tests, notes)
                     return False
             if held != DEAD:
-                if not roomy:
-                    look_up(room.data, pool, states, tables, tests, notes)
-                roomy = _visit(held >> SHIFT, names[i, BEGIN], names[i, END], counts, visits)
-        if not roomy:
-            look_up(room.data, pool, states, tables, tests, notes)
+                _visit(held >> SHIFT, names[i, BEGIN], names[i, END], counts, visits)
     counts[ELEMENT] = end
-    look_up(room.data, pool, states, tables, tests, notes)
     return True
 
 
