@@ -19,7 +19,7 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="The benchmarks to run: matching, mixed, topics, trees, xpath. Default: all.",
+            help="The benchmarks to run: matching, mixed, semantic, topics, trees, xpath. Default: all.",
             show_default=False,
         ),
     ] = None,
@@ -34,7 +34,11 @@ def bench(
     profiles: Annotated[
         list[int] | None,
         typer.Option(
-            "--profiles", metavar="N", min=1, help="How many profiles (xpath); may be repeated.", show_default=False
+            "--profiles",
+            metavar="N",
+            min=1,
+            help="How many profiles (xpath, semantic); may be repeated.",
+            show_default=False,
         ),
     ] = None,
     quick: Annotated[
@@ -56,6 +60,8 @@ def bench(
     messages. Let the machine rest meanwhile: a busy one blurs the figures.
 
     **mixed** does the same where only a third of the profiles have an equality to join on.
+
+    **semantic** finds the ports of a packet at a router with 10,000 interests, next to testing each of them.
 
     **topics** repeats the evaluation of the paper on hierarchical streaming, and leaves its plots in
     build/bench/topics.

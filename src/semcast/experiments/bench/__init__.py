@@ -8,6 +8,7 @@ Nothing here draws: the command line turns a report into tables.
 
 from semcast.experiments.bench.matching import Options, run_matching
 from semcast.experiments.bench.mixed import run_mixed
+from semcast.experiments.bench.semantic import run_semantic
 from semcast.experiments.bench.topics import run_topics
 from semcast.experiments.bench.trees import run_trees
 from semcast.experiments.bench.xpath import run_xpath
@@ -17,6 +18,7 @@ from semcast.experiments.xml import SCHEMAS
 BENCHMARKS = {
     "matching": run_matching,
     "mixed": run_mixed,
+    "semantic": run_semantic,
     "topics": run_topics,
     "trees": run_trees,
     "xpath": run_xpath,
@@ -24,4 +26,14 @@ BENCHMARKS = {
 PARTS = {"matching": tuple(WORKLOADS), "xpath": tuple(SCHEMAS)}
 """The workloads that a benchmark can be limited to, by name."""
 
-__all__ = ["BENCHMARKS", "PARTS", "Options", "run_matching", "run_mixed", "run_topics", "run_trees", "run_xpath"]
+__all__ = [
+    "BENCHMARKS",
+    "PARTS",
+    "Options",
+    "run_matching",
+    "run_mixed",
+    "run_semantic",
+    "run_topics",
+    "run_trees",
+    "run_xpath",
+]

@@ -26,6 +26,7 @@ from semcast.profiles.semantic.values import SLACK_KM, distance_km, holds, numbe
 
 BUDGET = 20_000
 """Comparisons of two nodes; two profiles as people write them take some dozens."""
+_MAX_CASES = 64
 
 
 def covers(a: InterestProfile, b: InterestProfile) -> bool:
@@ -42,10 +43,11 @@ def overlaps(a: InterestProfile, b: InterestProfile) -> bool:
     return not disjoint(a.expression, b.expression)
 
 
-def implies(narrow: Expression, wide: Expression, budget: int = BUDGET) -> bool:
-    """Does ``wide`` hold at every node where ``narrow`` does?"""
+def implies(narrow: Expression, wide: Expression, budget: int = BUDGET, by_cases: bool = True) -> bool:
+    """Does ``wide`` hold wherever ``narrow`` does? ``by_cases``: take alternatives apart where all else fails."""
+    prover = _Prover(budget, by_cases)
     try:
-        return _Prover(budget).implies(narrow, wide)
+        return prover.implies(narrow, wide) or (by_cases and prover.contradicts(narrow))
     except (_Spent, RecursionError):
         return False
 
@@ -63,8 +65,9 @@ class _Spent(Exception):
 
 
 class _Prover:
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, by_cases: bool = True) -> None:
         self._budget = budget
+        self._apart = by_cases
         self._known: dict[tuple[Expression, Expression], bool] = {}
 
     def implies(self, narrow: Expression, wide: Expression) -> bool:
@@ -87,7 +90,7 @@ class _Prover:
             return True
         if _single(narrow, wide) or self._node(narrow, wide):
             return True
-        return isinstance(wide, Or | Has) and self._by_cases(narrow, wide)
+        return self._apart and isinstance(wide, Or | Has) and self._by_cases(narrow, wide)
 
     def _node(self, narrow: Expression, wide: Expression) -> bool:
         match narrow, wide:
@@ -97,8 +100,6 @@ class _Prover:
                 return self.implies(other, item)
             case _, Not(item):
                 return self.disjoint(narrow, item)
-            case And(), NOTHING if wide == NOTHING:
-                return any(self.disjoint(a, b) for a in narrow.items for b in narrow.items if a < b)
             case _:
                 return False
 
@@ -107,7 +108,7 @@ class _Prover:
         items = narrow.items if isinstance(narrow, And) else (narrow,)
         for at, item in enumerate(items):
             cases = _cases(item)
-            if cases:
+            if 0 < len(cases) <= _MAX_CASES:
                 others = items[:at] + items[at + 1 :]
                 return all(self.implies(conjunction([case, *others]), wide) for case in cases)
         return False
@@ -121,30 +122,30 @@ class _Prover:
         if isinstance(b, Or):
             return all(self.disjoint(a, item) for item in b.items)
         if isinstance(a, And):
-            return any(self.disjoint(item, b) for item in a.items) or self._contradicts(a)
+            return any(self.disjoint(item, b) for item in a.items) or self.contradicts(a)
         if isinstance(b, And):
-            return any(self.disjoint(a, item) for item in b.items) or self._contradicts(b)
+            return any(self.disjoint(a, item) for item in b.items) or self.contradicts(b)
         match a, b:
             case Not(item), _:
                 return self.implies(b, item)
             case _, Not(item):
                 return self.implies(a, item)
             case Has(_, condition), Has(_, other):
-                return self._contradicts(condition) or self._contradicts(other)
+                return self.contradicts(condition) or self.contradicts(other)
             case _:
                 return _apart(a, b)
 
-    def _contradicts(self, expression: Expression) -> bool:
+    def contradicts(self, expression: Expression) -> bool:
         """Can it hold nowhere?"""
         match expression:
             case And(items):
                 return any(self.disjoint(a, b) for at, a in enumerate(items) for b in items[at + 1 :]) or any(
-                    map(self._contradicts, items)
+                    map(self.contradicts, items)
                 )
             case Or(items):
-                return all(map(self._contradicts, items))
+                return all(map(self.contradicts, items))
             case Has(_, condition):
-                return self._contradicts(condition)
+                return self.contradicts(condition)
             case _:
                 return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from semcast.model import ProfileError
@@ -11,6 +12,8 @@ from semcast.profiles.semantic.notation import from_notation
 from semcast.profiles.semantic.syntax import Expression, Has, Or, has
 from semcast.profiles.semantic.writing import to_line, to_notation
 from semcast.profiles.semantic.xml_form import from_xml, to_xml
+
+_XML = re.compile("\ufeff?[ \t\r\n]*<[^ \t\r\n=0-9.+-]")  # no comparison with a number, which is short notation
 
 
 class InterestProfile:
@@ -64,7 +67,7 @@ def parse(text: str, namespaces: Mapping[str, str] | None = None) -> InterestPro
     if len(text) > MAX_TEXT:
         raise ProfileError(f"the profile has {len(text):,} characters", hint=f"at most {MAX_TEXT:,} are accepted")
     try:
-        is_xml = text.lstrip("\ufeff \t\r\n").startswith("<")
+        is_xml = _XML.match(text) is not None
         found = InterestProfile(text, from_xml(text) if is_xml else from_notation(text, namespaces))
         if len(text) > MAX_TEXT // 8 and len(str(found)) > MAX_TEXT:
             raise ProfileError("the profile's canonical text is too long", hint=f"at most {MAX_TEXT:,} characters")

@@ -24,13 +24,16 @@ Key = tuple[Any, ...]
 class Expression:
     """What is asked of a node. Equal expressions have equal keys."""
 
-    __slots__ = ("_hash", "key")
+    __slots__ = ("_hash", "key", "simple")
     key: Key
+    simple: bool
+    """Known to be as small as ``simplify`` makes it; a note, no part of the value."""
     _hash: int
 
     def _keep(self, rank: int, *parts: Any, hashed: object) -> None:
         self.key = (rank, *parts)
         self._hash = hash((rank, hashed))
+        self.simple = False
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -40,13 +40,14 @@ from semcast.protocol.frames.control import (
     Welcome,
 )
 from semcast.protocol.frames.links import Answer, Ask, Counters, Greeting, Hello, Ping, Pong
+from semcast.protocol.frames.semantic import SemanticFrame
 from semcast.protocol.frames.trees import Ack, Caught, Data, Fetch, Fill, Leg, Repair, Tally
 
 AnyFrame = (
     Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
     | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
     | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong | Ask
-    | Answer | Counters
+    | Answer | Counters | SemanticFrame
 )  # fmt: skip
 
 __all__ = [

@@ -1,0 +1,287 @@
+"""The semantic router: sends packets where they are wanted, and says what is wanted here (thesis chapters 3 and 4).
+
+Interests are distributed to the other ports as one aggregated profile, and only when that really changes: a
+profile that is covered by what a neighbour knows goes no further. A packet is sent through every port whose filter it
+matches, but the one it came by, and dropped where none does.
+
+Overlays with cycles, which the thesis leaves to future work: every source has a spanning tree of its own, of shortest
+paths, and each packet names it. Suppressing copies by packet id would not do, since *interests* would go around too:
+an interest that has come back to where it began keeps itself alive for ever, so nobody could ever stop wanting
+anything. Along a source's tree interests travel towards the source alone, packets away from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from semcast.matching.semantic import Prefilter, descriptor
+from semcast.model import ProfileError
+from semcast.profiles.semantic import (
+    MAX_TEXT,
+    NOTHING,
+    Expression,
+    InterestProfile,
+    Node,
+    aggregate,
+    implies,
+    parse,
+    truncate,
+)
+from semcast.protocol.frames.semantic import (
+    Hello,
+    Interest,
+    InterestTaken,
+    Offer,
+    Packet,
+    Shed,
+    Subscribe,
+    Subscribed,
+    Unsubscribe,
+)
+from semcast.protocol.machine import Command, Event, Note, Received, Send, Tick
+from semcast.protocol.semantic_ports import Filters, Matching, PortCounts, Said, TreePorts
+
+Role = Literal["border", "network", "backbone"]
+
+
+@dataclass(frozen=True)
+class RouterSettings:
+    """What an operator may tune; a role is a set of these (``ROLES``)."""
+
+    users: bool = True
+    """May users and producers attach here?"""
+    matching: Matching = "shared"
+    prefilter_depth: int = 4
+    announce_depth: int | None = None
+    """Announce interests to this depth only: less to match upstream, more that arrives here in vain."""
+    resend_s: float = 0.6
+    """An announcement that is not confirmed is repeated."""
+    source: str | None = None
+    """The tree of packets that are offered here; None: the only one there is."""
+
+
+ROLES: Mapping[Role, RouterSettings] = {
+    "border": RouterSettings(),
+    "network": RouterSettings(users=False),
+    "backbone": RouterSettings(users=False, announce_depth=4),
+}
+"""Thesis §4.1: border routers serve users, network routers join them, backbone routers keep to the upper concepts."""
+
+
+class SemanticRouter:
+    """One router; ``trees`` says where its ports lead (``semantic_ports.acyclic``, or one tree per source).
+
+    It keeps nothing over a crash: it says hello, its neighbours say again what they want, its users come again.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        trees: Mapping[str, TreePorts],
+        settings: RouterSettings = ROLES["border"],
+        incarnation: int = 1,
+    ) -> None:
+        self.id = name
+        self.settings = settings
+        self.trees = {tree: Filters(ports) for tree, ports in trees.items()}
+        self.counts: dict[str, PortCounts] = {}
+        self._incarnation = incarnation
+        self._users: dict[str, Expression] = {}
+        self._local: Prefilter[str] | None = None
+        self._shed: int | None = None
+        self._seen: dict[tuple[str, str], tuple[int, int]] = {}
+        self._number = self._version = 0
+        self._greeted = False
+
+    @property
+    def neighbours(self) -> list[str]:
+        return sorted({port for held in self.trees.values() for port in (*held.ports.forward, *held.ports.announce)})
+
+    def handle(self, event: Event, now: float) -> list[Command]:
+        if isinstance(event, Tick):
+            return self._tick(now)
+        if not isinstance(event, Received):
+            return []
+        sender = event.sender
+        match event.frame:
+            case Packet() as packet:
+                return self._packet(sender, packet)
+            case Interest() as interest:
+                return self._interest(sender, interest, now)
+            case InterestTaken(tree, incarnation, version):
+                known = self.trees[tree].said.get(sender) if tree in self.trees else None
+                if known is not None and (incarnation, version) == (self._incarnation, known.version):
+                    known.taken = True
+            case Hello():
+                return self._hello(sender, now)
+            case Subscribe(text):
+                return self._subscribe(sender, text, now)
+            case Unsubscribe():
+                return self._wants(sender, None, now)
+            case Offer(content, payload):
+                return self._offer(sender, content, payload)
+            case Shed(depth):
+                self._shed = depth
+        return []
+
+    # --- interests
+
+    def _subscribe(self, user: str, text: str, now: float) -> list[Command]:
+        if not self.settings.users:
+            return [Send(user, Subscribed(f"{self.id} serves no users"))]
+        try:
+            wanted = parse(text).expression
+        except ProfileError as error:
+            return [Send(user, Subscribed(str(error)))]
+        return [Send(user, Subscribed()), *self._wants(user, wanted, now)]
+
+    def _wants(self, user: str, wanted: Expression | None, now: float) -> list[Command]:
+        before = self._users.pop(user, None)
+        if wanted is not None:
+            self._users[user] = wanted
+        if before == wanted:
+            return []
+        self._local = None
+        return self._announce(now, None, None, wanted if before is None else None)
+
+    def _interest(self, port: str, told: Interest, now: float) -> list[Command]:
+        held = self.trees.get(told.tree)
+        if held is None or port not in held.ports.forward:
+            return [Note("stray interest", {"sender": port, "tree": told.tree})]
+        self._count(port).updates_in += 1
+        answer = Send(port, InterestTaken(told.tree, told.incarnation, told.version))
+        version = told.incarnation, told.version
+        if version <= held.versions.get(port, (0, 0)):
+            return [answer] if version == held.versions[port] else []
+        try:
+            wanted = parse(told.profile).expression
+        except ProfileError as error:
+            return [Note("bad interest", {"sender": port, "error": error.message})]
+        before = held.wanted.get(port, NOTHING)
+        held.set(port, wanted, version)
+        grown = wanted if implies(before, wanted) else None
+        return [answer, *self._announce(now, told.tree, port, grown)]
+
+    def _announce(self, now: float, tree: str | None, came_by: str | None, more: Expression | None) -> list[Command]:
+        """Say what is wanted where it has changed; ``more`` is all that changed, where something was only added."""
+        commands: list[Command] = []
+        for name, held in self.trees.items():
+            if tree is not None and name != tree:
+                continue
+            for port in held.ports.announce:
+                if port != came_by and not (more is not None and held.covered(port, more)):
+                    commands += self._say(name, held, port, now)
+        return commands
+
+    def _say(self, tree: str, held: Filters, port: str, now: float, again: bool = False) -> list[Command]:
+        wanted, text = self._told(held.for_neighbour(port, self._wanted_here()))
+        known = held.said.get(port)
+        if not again and known is not None and _same(known.wanted, wanted):
+            return []
+        if known is None and wanted == NOTHING:
+            return []
+        self._version += 1
+        held.said[port] = Said(self._version, wanted, text, now)
+        return [self._update(tree, port, held.said[port])]
+
+    def _told(self, wanted: Expression) -> tuple[Expression, str]:
+        """An interest as it is announced; one that is too long for a frame is cut until it fits, and leaks."""
+        depth = self.settings.announce_depth
+        if depth is not None:
+            wanted = truncate(wanted, depth)
+        text = str(InterestProfile.of(wanted))
+        depth = 8 if depth is None else depth
+        while len(text) > MAX_TEXT and depth > 0:
+            depth -= 1
+            wanted = truncate(wanted, depth)
+            text = str(InterestProfile.of(wanted))
+        return wanted, text
+
+    def _update(self, tree: str, port: str, said: Said) -> Command:
+        counts = self._count(port)
+        counts.updates_out += 1
+        counts.update_bytes_out += len(said.text.encode())
+        return Send(port, Interest(tree, self._incarnation, said.version, said.text))
+
+    def _wanted_here(self) -> Expression:
+        return aggregate(self._users[user] for user in sorted(self._users))
+
+    def _hello(self, port: str, now: float) -> list[Command]:
+        """A neighbour starts from nothing. What it wanted stands until it says more: too much is no loss."""
+        commands: list[Command] = []
+        for name, held in self.trees.items():
+            if port in held.ports.announce and held.said.get(port) is not None:
+                commands += self._say(name, held, port, now, again=True)
+        return commands
+
+    def _tick(self, now: float) -> list[Command]:
+        commands: list[Command] = []
+        if not self._greeted:
+            self._greeted = True
+            commands += [Send(port, Hello(self._incarnation)) for port in self.neighbours]
+        for name, held in self.trees.items():
+            for port, said in held.said.items():
+                if not said.taken and now - said.at >= self.settings.resend_s:
+                    said.at = now
+                    commands.append(self._update(name, port, said))
+        return commands
+
+    # --- packets
+
+    def _offer(self, producer: str, content: bytes, payload: bytes) -> list[Command]:
+        tree = self.settings.source if self.settings.source is not None else next(iter(self.trees), "")
+        if not self.settings.users or tree not in self.trees:
+            return [Note("refused offer", {"sender": producer})]
+        self._number += 1
+        return self._packet(producer, Packet(tree, self.id, self._incarnation, self._number, content, payload))
+
+    def _packet(self, port: str, packet: Packet) -> list[Command]:
+        """Send a packet on through every port that wants it, but the one it came by."""
+        counts = self._count(port)
+        counts.packets_in += 1
+        held = self.trees.get(packet.tree)
+        seen = packet.incarnation, packet.number
+        # Along one tree a source's packets come in order, by one port; what is not newer has come before.
+        if held is None or self._seen.get((packet.tree, packet.source), (0, 0)) >= seen:
+            counts.copies += 1
+            return []
+        self._seen[packet.tree, packet.source] = seen
+        root = descriptor(packet.descriptor)
+        if not isinstance(root, Node):
+            return [Note("unreadable packet", {"sender": port, "why": root})]
+        among = [name for name in held.ports.forward if name != port]
+        settings = self.settings
+        wanting = held.matching(root, among, settings.matching, settings.prefilter_depth, self._shed)
+        onward = Packet(
+            packet.tree,
+            packet.source,
+            packet.incarnation,
+            packet.number,
+            packet.descriptor,
+            packet.payload,
+            packet.hops + 1,
+        )
+        commands: list[Command] = []
+        for name in among:
+            self._count(name).filtered += name not in wanting
+        for name in [*wanting, *self._wanting_users(root, port)]:
+            self._count(name).packets_out += 1
+            commands.append(Send(name, onward))
+        return commands
+
+    def _wanting_users(self, root: Node, sender: str) -> list[str]:
+        """Users get what they want and nothing else, also while load is shed."""
+        if not self._users:
+            return []
+        if self._local is None:
+            self._local = Prefilter({user: self._users[user] for user in sorted(self._users)})
+        return [user for user in self._local.candidates(root) if user != sender]
+
+    def _count(self, port: str) -> PortCounts:
+        return self.counts.setdefault(port, PortCounts())
+
+
+def _same(a: Expression, b: Expression) -> bool:
+    return a == b or (implies(a, b) and implies(b, a))

@@ -1,0 +1,35 @@
+"""Trees for semantic routers in an overlay with cycles: one per source, of shortest paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from semcast.protocol.semantic_ports import TreePorts, acyclic
+from semcast.trees import Topology
+
+
+def router_trees(topology: Topology, sources: Sequence[str]) -> dict[str, dict[str, TreePorts]]:
+    """Each router's ports by tree: the overlay itself where it has no cycles, else a tree per source."""
+    if len(topology.links) == len(topology.brokers) - 1:
+        near: dict[str, list[str]] = {broker.id: [] for broker in topology.brokers}
+        for link in topology.links:
+            near[link.a].append(link.b)
+            near[link.b].append(link.a)
+        return {name: dict(acyclic(others)) for name, others in near.items()}
+    return source_trees(topology, sources)
+
+
+def source_trees(topology: Topology, sources: Sequence[str]) -> dict[str, dict[str, TreePorts]]:
+    """Each router's ports in the tree of each source, by the source's name: packets go down, interests go up."""
+    found: dict[str, dict[str, TreePorts]] = {broker.id: {} for broker in topology.brokers}
+    for source in sources:
+        root = topology.node(source)
+        parents = topology.graph.paths(root).parent.tolist()
+        below: dict[int, list[int]] = {}
+        for node, parent in enumerate(parents):
+            if node != root:
+                below.setdefault(parent, []).append(node)
+        for node, broker in enumerate(topology.brokers):
+            up = () if node == root else tuple(topology.ids([parents[node]]))
+            found[broker.id][source] = TreePorts(tuple(topology.ids(below.get(node, []))), up)
+    return found
