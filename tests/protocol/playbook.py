@@ -182,11 +182,12 @@ def source_node(
     settings: Settings = SETTINGS,
     incarnation: int = 1,
     streams: Streams | None = None,
+    in_bytes: bool = False,
 ) -> Node:
     """The node ``s``: a source whose only neighbour is ``m``."""
     return Node(
         "s", neighbours=["m"], coordinators=["c"], settings=settings, notes=notes or MemoryNotes(),
-        log=log if log is not None else MemoryLog(), incarnation=incarnation, streams=streams,
+        log=log if log is not None else MemoryLog(), incarnation=incarnation, streams=streams, in_bytes=in_bytes,
     )  # fmt: skip
 
 

@@ -46,8 +46,8 @@ def test_everything_imported_is_a_declared_dependency() -> None:
         *(name for extra in project["optional-dependencies"].values() for name in extra),
     ]
     names = {re.split(r"[^a-zA-Z0-9_-]", requirement)[0] for requirement in declared}
-    py4j = {"py4j"}  # pyspark's, and in its version
-    assert set(imported()) - names - py4j - sys.stdlib_module_names == {"semcast"}
+    brought = {"py4j", "llvmlite"}  # pyspark's and numba's, and in their versions
+    assert set(imported()) - names - brought - sys.stdlib_module_names == {"semcast"}
 
 
 def imported() -> Iterator[str]:

@@ -49,6 +49,18 @@ def lowest(word):  # type: ignore[no-untyped-def]
     return ones(~word & (word - np.uint64(1)))
 
 
+@njit("int64(uint64)", cache=True, nogil=True, inline="always")
+def length(word):  # type: ignore[no-untyped-def]
+    """One more than the number of the highest bit that is set; 0 where none is."""
+    word |= word >> np.uint64(1)
+    word |= word >> np.uint64(2)
+    word |= word >> np.uint64(4)
+    word |= word >> np.uint64(8)
+    word |= word >> np.uint64(16)
+    word |= word >> np.uint64(32)
+    return ones(word)
+
+
 @njit("int64(uint64[::1], int64, int64[::1])", cache=True, nogil=True)
 def bit_numbers(row, first, found):  # type: ignore[no-untyped-def]
     """Write the numbers of the set bits, from ``first`` on, and return how many there are."""

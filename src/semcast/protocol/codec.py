@@ -16,7 +16,7 @@ import msgspec
 from semcast.protocol.data_codec import check_columns, encode_data
 from semcast.protocol.data_view import DataView
 from semcast.protocol.frames import AnyFrame, Data, Leg, Repair
-from semcast.protocol.framing import CONTROL, DATA, LEG, PREFIX, FrameError, prefix, whole
+from semcast.protocol.framing import CONTROL, DATA, LEG, PREFIX, FrameError, Held, prefix, whole
 
 
 class LegView(NamedTuple):
@@ -74,42 +74,26 @@ def view(data: bytes) -> AnyView:
 
 
 class _Pieces(Generic[F]):
-    """Take a connection's bytes in, piece by piece, and give out whole frames, the same wherever the bytes are cut.
-
-    After a FrameError nothing is read any more: where the next frame would begin is not known.
-    """
+    """Take a connection's bytes in, piece by piece, and give out whole frames, the same wherever the bytes are cut."""
 
     def __init__(self) -> None:
-        self._held = bytearray()
-        self._needed = PREFIX.size
-        """So many bytes have to be held before it is worth looking at them."""
-        self._broken: str | None = None
+        self._held = Held()
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[F]:
         """The frames that end within these bytes. A FrameError has in ``frames`` those that ended before the fault."""
-        if self._broken is not None:
-            raise FrameError(self._broken)
-        if self._held:
-            self._held += data
-            if len(self._held) < self._needed:
-                return []
-            data = bytes(self._held)
-            self._held.clear()
         frames: list[F] = []
+        data = self._held.together(data)
         try:
-            self._read_all(bytes(data), frames)
+            self._read_all(data, frames)
         except FrameError as error:
-            self._broken = str(error)
+            self._held.broke(error)
             error.frames = frames
             raise
         return frames
 
     def end(self) -> None:
         """Nothing more comes: FrameError if a frame had begun."""
-        if self._broken is None and self._held:
-            self._broken = f"the connection ended within a frame, after {len(self._held)} bytes of it"
-        if self._broken is not None:
-            raise FrameError(self._broken)
+        self._held.end()
 
     def _read_all(self, data: bytes, frames: list[F]) -> None:
         at, size = 0, len(data)
@@ -119,10 +103,8 @@ class _Pieces(Generic[F]):
                 break
             frames.append(self._read(data[at:end]))
             at = end
-        else:
-            end = at + PREFIX.size
-        self._needed = end - at
-        self._held += data[at:]
+        if at < size:
+            self._held.keep(data, at)
 
     @staticmethod
     def _read(data: bytes) -> F:

@@ -41,8 +41,18 @@ class Links:
     def __init__(self, masks: Sequence[int]) -> None:
         words = (max(masks, default=0).bit_length() + 63) >> 6
         joined = bytearray().join([mask.to_bytes(8 * words, "little") for mask in masks])
-        self.rows: NDArray[np.uint64] = np.frombuffer(joined, "<u8").reshape(len(masks), words)
-        self.ends = np.zeros(len(masks), np.int64)
+        self._have(np.frombuffer(joined, "<u8").reshape(len(masks), words))
+
+    @classmethod
+    def of(cls, rows: NDArray[np.uint64]) -> Links:
+        """Of masks in words."""
+        links = cls.__new__(cls)
+        links._have(rows)
+        return links
+
+    def _have(self, rows: NDArray[np.uint64]) -> None:
+        self.rows = rows
+        self.ends = np.zeros(len(rows), np.int64)
         self.room = np.empty(1 << 12, np.uint8)
 
 

@@ -53,3 +53,45 @@ def whole(data: bytes, at: int) -> int:
     if kind > LEG:
         raise FrameError(f"a frame of the unknown kind {kind}")
     return int(length) + LENGTH_BYTES
+
+
+class Held:
+    """What a connection has brought of a frame that is not whole yet, and whether it brought nonsense.
+
+    After that nothing is read any more: where the next frame would begin is not known.
+    """
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self._needed = PREFIX.size
+        """So many bytes have to be held before it is worth looking at them."""
+        self._broken: str | None = None
+
+    def together(self, data: bytes | bytearray | memoryview) -> bytes:
+        """What is held with what has come, to be read; nothing where that cannot end a frame."""
+        if self._broken is not None:
+            raise FrameError(self._broken)
+        if not self._bytes:
+            return bytes(data)
+        self._bytes += data
+        if len(self._bytes) < self._needed:
+            return b""
+        whole_data = bytes(self._bytes)
+        self._bytes.clear()
+        return whole_data
+
+    def keep(self, data: bytes, at: int) -> None:
+        """Hold what is behind the last whole frame; its prefix is checked where it is there."""
+        left = len(data) - at
+        self._needed = whole(data, at) if left >= PREFIX.size else PREFIX.size
+        self._bytes += data[at:]
+
+    def broke(self, error: FrameError) -> None:
+        self._broken = str(error)
+
+    def end(self) -> None:
+        """Nothing more comes: FrameError if a frame had begun."""
+        if self._broken is None and self._bytes:
+            self._broken = f"the connection ended within a frame, after {len(self._bytes)} bytes of it"
+        if self._broken is not None:
+            raise FrameError(self._broken)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from semcast.model.bits import lowest, ones
+from semcast.model.bits import length, lowest, ones
+from semcast.protocol.memory import copy, load2, load4, load8, store1, store2, store4, store8
 
 _BYTES = types.Array(types.uint8, 1, "C", readonly=True)  # a frame is not ours to write
 
@@ -30,12 +31,16 @@ FAULTS = (
     "masks of too many gateways for so many messages",
 )
 """What ``check`` finds."""
+SLACK = 8
+"""Bytes behind a frame that writing it may spoil."""
 _NARROW = np.uint64(1 << 32)
 
 
 @njit(types.uint64(_BYTES, types.int64, types.int64), cache=True, nogil=True, inline="always")
 def get(data, at, width):  # type: ignore[no-untyped-def]
-    """A number of so many bytes, the lowest first."""
+    """A number of 1 to 8 bytes, the lowest first."""
+    if at + 8 <= len(data):
+        return load8(data, at) & (~np.uint64(0) >> np.uint64(64 - 8 * width))
     value = np.uint64(0)
     for place in range(width):
         value |= np.uint64(data[at + place]) << np.uint64(8 * place)
@@ -44,20 +49,16 @@ def get(data, at, width):  # type: ignore[no-untyped-def]
 
 @njit("int64(uint8[::1], int64, uint64, int64)", cache=True, nogil=True, inline="always")
 def put(out, at, value, width):  # type: ignore[no-untyped-def]
-    """Write a number; returns where the next one goes."""
-    for place in range(width):
-        out[at + place] = (value >> np.uint64(8 * place)) & np.uint64(255)
+    """Write a number of 1, 2, 4 or 8 bytes; returns where the next one goes."""
+    if width == 1:
+        store1(out, at, value)
+    elif width == 2:
+        store2(out, at, value)
+    elif width == 4:
+        store4(out, at, value)
+    else:
+        store8(out, at, value)
     return at + width
-
-
-@njit(types.int64(types.uint8[::1], types.int64, _BYTES, types.int64, types.int64), cache=True, nogil=True)
-def copied(out, at, data, first, last):  # type: ignore[no-untyped-def]
-    """Copy a piece of a frame; returns where the next one goes."""
-    to = out[at : at + last - first]
-    of = data[first:last]
-    for place in range(len(to)):
-        to[place] = of[place]
-    return at + last - first
 
 
 @njit(types.int64(_BYTES, types.int64, types.int64, types.int64, types.int64), cache=True, nogil=True)
@@ -99,177 +100,218 @@ def check(data):  # type: ignore[no-untyped-def]
     Names are not looked at.
     """
     gap_bytes = np.int64(data[7])
-    count = np.int64(get(data, 12, 4))
-    gaps_at = HEADER + np.int64(get(data, 8, 2)) + np.int64(get(data, 10, 2))
+    count = np.int64(load4(data, 12))
+    gaps_at = HEADER + np.int64(load2(data, 8)) + np.int64(load2(data, 10))
     masks_at = gaps_at + gap_bytes * (count - 1 if count else 0)
-    masks_size = np.int64(get(data, 32, 4))
+    masks_size = np.int64(load4(data, 32))
     lengths_at = masks_at + masks_size
     end = lengths_at + 4 * count
     if end > len(data):
         return 1
     if gap_bytes != 4 and gap_bytes != 8:
         return 2
-    number = get(data, 24, 8)
+    number = load8(data, 24)
     for place in range(gaps_at, masks_at, gap_bytes):
         following = number + get(data, place, gap_bytes)
         if following <= number:  # no gap, or beyond 64 bits
             return 3
         number = following
     for place in range(lengths_at, lengths_at + 4 * count, 4):
-        end += np.int64(get(data, place, 4))
+        end += np.int64(load4(data, place))
     if end != len(data):
         return 4
     return check_masks(data, np.int64(data[6]), count, masks_at, masks_size)
 
 
-@njit(types.uint64[:, ::1](_BYTES, types.int64, types.int64, types.int64, types.int64), cache=True, nogil=True)
-def masks_of(data, form, count, at, size):  # type: ignore[no-untyped-def]
-    """The masks as rows of words."""
+@njit(types.int64(_BYTES, types.int64, types.int64, types.int64, types.int64), cache=True, nogil=True)
+def mask_words(data, form, count, at, size):  # type: ignore[no-untyped-def]
+    """How many words the longest mask takes."""
     if form == ROWS:
-        width = size // max(1, count)
-        found = np.zeros((count, (width + 7) >> 3), np.uint64)
-        for m in range(count):
-            for place in range(0, width, 8):
-                found[m, place >> 3] = get(data, at + m * width + place, min(8, width - place))
-        return found
+        return (size // max(1, count) + 7) >> 3
     width = form - ROWS
     highest = np.int64(0)
     for place in range(at + width * count, at + size, width):
-        gateway = np.int64(get(data, place, width))
-        if gateway > highest:
-            highest = gateway
-    found = np.zeros((count, (highest >> 6) + 1), np.uint64)
+        highest = max(highest, np.int64(get(data, place, width)))
+    return (highest >> 6) + 1
+
+
+@njit(
+    types.void(_BYTES, types.int64, types.int64, types.int64, types.int64, types.uint64[:, ::1]),
+    cache=True,
+    nogil=True,
+)
+def spread(data, form, count, at, size, found):  # type: ignore[no-untyped-def]
+    """Write the masks as rows of at least ``mask_words`` words."""
+    for m in range(count):
+        for w in range(found.shape[1]):
+            found[m, w] = 0
+    if form == ROWS:
+        width = size // max(1, count)
+        for m in range(count):
+            for place in range(0, width, 8):
+                found[m, place >> 3] = get(data, at + m * width + place, min(8, width - place))
+        return
+    width = form - ROWS
     place = at + width * count
     for m in range(count):
         for _ in range(np.int64(get(data, at + m * width, width))):
             gateway = np.int64(get(data, place, width))
             found[m, gateway >> 6] |= np.uint64(1) << np.uint64(gateway & 63)
             place += width
+
+
+@njit(types.uint64[:, ::1](_BYTES, types.int64, types.int64, types.int64, types.int64), cache=True, nogil=True)
+def masks_of(data, form, count, at, size):  # type: ignore[no-untyped-def]
+    """The masks as rows of words."""
+    found = np.empty((count, mask_words(data, form, count, at, size)), np.uint64)
+    spread(data, form, count, at, size, found)
     return found
 
 
-@njit("int64(uint64[:,::1], uint64[::1], uint64[::1], int64[::1], uint64[:,::1], int64[::1])", cache=True, nogil=True)
-def choose(masks, link, numbers, bodies, cut, plan):  # type: ignore[no-untyped-def]
+@njit(
+    types.void(_BYTES, types.int64, types.int64, types.int64, types.uint64[::1], types.int64[::1]),
+    cache=True,
+    nogil=True,
+)
+def columns(data, gaps_at, lengths_at, count, numbers, bodies):  # type: ignore[no-untyped-def]
+    """The messages' numbers, and where each body begins; behind the last, where it ends."""
+    gap_bytes = np.int64(data[7])
+    number = load8(data, 24)
+    place = lengths_at + 4 * count
+    for m in range(count):
+        numbers[m] = number
+        if m + 1 < count:
+            number += get(data, gaps_at + m * gap_bytes, gap_bytes)
+        bodies[m] = place
+        place += np.int64(load4(data, lengths_at + 4 * m))
+    bodies[count] = place
+
+
+@njit(
+    "int64(uint64[:,::1], int64, uint64[:,::1], int64, uint64[::1], int64[::1], uint64[:,::1], int64[::1], int64[::1])",
+    cache=True,
+    nogil=True,
+    forceinline=True,
+)
+def choose(masks, count, links, link, numbers, bodies, cut, chosen, plan):  # type: ignore[no-untyped-def]
     """Cut all masks to a link's and count what is left; 1 where everything is, unchanged.
 
-    ``plan`` gets the messages, their form of masks, the bytes of a mask (of a number in lists), the bytes of all
-    masks, the bytes of a gap between numbers, and the bytes of bodies.
+    ``chosen`` gets the messages that go on and ``cut`` their masks, in the same rows. ``plan`` gets how many they are,
+    their form of masks, the bytes of a mask (of a number in lists), the bytes of all masks, the bytes of a gap between
+    numbers, and the bytes of bodies.
     """
     words = masks.shape[1]
-    reach = min(words, len(link))
-    union = np.zeros(words, np.uint64)
-    chosen = 0
+    reach = min(words, links.shape[1])
+    found = 0
     total = 0
     most = 0
     body_bytes = 0
     gap_bytes = 4
-    before = np.uint64(0)
+    top = -1
     same = True
-    for m in range(len(masks)):
+    for m in range(count):
         own = 0
         for w in range(words):
-            left = masks[m, w] & link[w] if w < reach else np.uint64(0)
+            left = masks[m, w] & links[link, w] if w < reach else np.uint64(0)
             same = same and left == masks[m, w]
-            cut[m, w] = left
-            union[w] |= left
-            own += ones(left)
+            cut[found, w] = left
+            if left:
+                own += ones(left)
+                top = max(top, w)
         if own:
-            if chosen and numbers[m] - before >= _NARROW:
+            if found and numbers[m] - numbers[chosen[found - 1]] >= _NARROW:
                 gap_bytes = 8
-            before = numbers[m]
-            chosen += 1
+            chosen[found] = m
+            found += 1
             total += own
             most = max(most, own)
             body_bytes += bodies[m + 1] - bodies[m]
-    gateways = 0
-    for w in range(words):
-        if union[w]:
-            word = union[w]
-            gateways = 64 * w
-            while word:
-                gateways += 1
-                word >>= np.uint64(1)
+    union = np.uint64(0)
+    for place in range(found):
+        union |= cut[place, top]
+    gateways = 64 * top + length(union) if found else 0
     row = (gateways + 7) >> 3
     width = 1 if gateways <= 256 and most < 256 else 2
-    plan[0] = chosen
-    if row * chosen <= width * (chosen + total):
+    plan[0] = found
+    if row * found <= width * (found + total):
         plan[1] = ROWS
         plan[2] = row
-        plan[3] = row * chosen
+        plan[3] = row * found
     else:
         plan[1] = ROWS + width
         plan[2] = width
-        plan[3] = width * (chosen + total)
+        plan[3] = width * (found + total)
     plan[4] = gap_bytes
     plan[5] = body_bytes
-    return 1 if same and chosen == len(masks) else 0
+    return 1 if same and found == count else 0
 
 
-@njit("int64(uint8[::1], int64, uint64[:,::1], int64[::1])", cache=True, nogil=True)
+@njit("int64(uint8[::1], int64, uint64[:,::1], int64[::1])", cache=True, nogil=True, forceinline=True)
 def put_masks(out, at, cut, plan):  # type: ignore[no-untyped-def]
     """Write the column of masks that are left; returns where the next one goes."""
     words = cut.shape[1]
     width = plan[2]
     if plan[1] != ROWS:
         listed = at + width * plan[0]
-        for m in range(len(cut)):
+        for m in range(plan[0]):
             own = 0
             for w in range(words):
                 word = cut[m, w]
-                own += ones(word)
                 while word:
+                    own += 1
                     listed = put(out, listed, np.uint64(64 * w + lowest(word)), width)
                     word &= word - np.uint64(1)
-            if own:
-                at = put(out, at, np.uint64(own), width)
+            at = put(out, at, np.uint64(own), width)
         return listed
-    for m in range(len(cut)):
-        any_left = np.uint64(0)
-        for w in range(words):
-            any_left |= cut[m, w]
-        if any_left:
-            for place in range(0, width, 8):
-                at = put(out, at, cut[m, place >> 3], min(8, width - place))
+    for m in range(plan[0]):
+        for place in range(0, width, 8):
+            store8(out, at + place, cut[m, place >> 3])  # beyond the last one's end: what lies there is written later
+        at += width
     return at
 
 
+@njit(types.int64(types.int64, types.int64[::1]), cache=True, nogil=True, inline="always")
+def frame_size(names, plan):  # type: ignore[no-untyped-def]
+    """The bytes of the frame that ``choose`` planned."""
+    return HEADER + names + plan[4] * (plan[0] - 1) + plan[3] + 4 * plan[0] + plan[5]
+
+
 @njit(
-    types.void(
-        types.uint8[::1], types.int64, types.int64, _BYTES, types.int64,
-        types.uint64[::1], types.int64[::1], types.uint64[:, ::1], types.int64[::1],
+    types.int64(
+        types.uint8[::1], types.int64, _BYTES, types.int64,
+        types.uint64[::1], types.int64[::1], types.uint64[:, ::1], types.int64[::1], types.int64[::1],
     ),
     cache=True,
-    nogil=True,
+    nogil=True, forceinline=True,
 )  # fmt: skip
-def put_frame(out, at, size, data, names, numbers, bodies, cut, plan):  # type: ignore[no-untyped-def]
-    """Write the frame of those messages that have something left of their mask."""
-    chosen = np.empty(plan[0], np.int64)
-    found = 0
-    for m in range(len(cut)):
-        for w in range(cut.shape[1]):
-            if cut[m, w]:
-                chosen[found] = m
-                found += 1
-                break
-    put(out, at, np.uint64(size - 4), 4)
-    copied(out, at + 4, data, 4, HEADER + names)
-    put(out, at + 6, np.uint64(plan[1]), 1)
-    put(out, at + 7, np.uint64(plan[4]), 1)
-    put(out, at + 12, np.uint64(plan[0]), 4)
-    put(out, at + 24, numbers[chosen[0]], 8)
-    put(out, at + 32, np.uint64(plan[3]), 4)
+def put_frame(out, at, data, names, numbers, bodies, cut, chosen, plan):  # type: ignore[no-untyped-def]
+    """Write the frame of the chosen messages; returns where the next one goes. Up to SLACK bytes behind are spoilt."""
+    found = plan[0]
+    copy(out, at, data, 0, HEADER + names)
+    store4(out, at, np.uint64(frame_size(names, plan) - 4))
+    store1(out, at + 6, np.uint64(plan[1]))
+    store1(out, at + 7, np.uint64(plan[4]))
+    store4(out, at + 12, np.uint64(found))
+    store8(out, at + 24, numbers[chosen[0]])
+    store4(out, at + 32, np.uint64(plan[3]))
     at += HEADER + names
-    for place in range(1, len(chosen)):
+    for place in range(1, found):
         at = put(out, at, numbers[chosen[place]] - numbers[chosen[place - 1]], plan[4])
     at = put_masks(out, at, cut, plan)
-    for m in chosen:
-        at = put(out, at, np.uint64(bodies[m + 1] - bodies[m]), 4)
+    for place in range(found):
+        m = chosen[place]
+        store4(out, at, np.uint64(bodies[m + 1] - bodies[m]))
+        at += 4
     begun = 0
-    for place in range(len(chosen)):
+    for place in range(found):
         # Neighbours are copied at once: they lie one behind the other here too.
-        if place + 1 == len(chosen) or chosen[place + 1] != chosen[place] + 1:
-            at = copied(out, at, data, bodies[chosen[begun]], bodies[chosen[place] + 1])
+        if place + 1 == found or chosen[place + 1] != chosen[place] + 1:
+            first = bodies[chosen[begun]]
+            size = bodies[chosen[place] + 1] - first
+            copy(out, at, data, first, size)
+            at += size
             begun = place + 1
+    return at
 
 
 @njit(types.int64(_BYTES, types.uint64[:, ::1], types.int64[::1], types.uint8[::1]), cache=True, nogil=True)
@@ -280,34 +322,27 @@ def split(data, links, ends, out):  # type: ignore[no-untyped-def]
     on as it is.
     """
     form = np.int64(data[6])
-    gap_bytes = np.int64(data[7])
-    names = np.int64(get(data, 8, 2) + get(data, 10, 2))
-    count = np.int64(get(data, 12, 4))
-    masks_size = np.int64(get(data, 32, 4))
+    names = np.int64(load2(data, 8) + load2(data, 10))
+    count = np.int64(load4(data, 12))
+    masks_size = np.int64(load4(data, 32))
     gaps_at = HEADER + names
-    masks_at = gaps_at + gap_bytes * (count - 1 if count else 0)
-    lengths_at = masks_at + masks_size
+    masks_at = gaps_at + np.int64(data[7]) * (count - 1 if count else 0)
     masks = masks_of(data, form, count, masks_at, masks_size)
     numbers = np.empty(count, np.uint64)
     bodies = np.empty(count + 1, np.int64)
-    bodies[0] = lengths_at + 4 * count
-    number = get(data, 24, 8)
-    for m in range(count):
-        numbers[m] = number
-        if m + 1 < count:
-            number += get(data, gaps_at + m * gap_bytes, gap_bytes)
-        bodies[m + 1] = bodies[m] + np.int64(get(data, lengths_at + 4 * m, 4))
+    columns(data, gaps_at, masks_at + masks_size, count, numbers, bodies)
     cut = np.empty_like(masks)
+    chosen = np.empty(count, np.int64)
     plan = np.empty(6, np.int64)
     at = 0
     for link in range(len(links)):
-        if choose(masks, links[link], numbers, bodies, cut, plan):
+        if choose(masks, count, links, link, numbers, bodies, cut, chosen, plan):
             ends[link] = -1
             continue
         if plan[0]:
-            size = HEADER + names + plan[4] * (plan[0] - 1) + plan[3] + 4 * plan[0] + plan[5]
-            if at + size <= len(out):
-                put_frame(out, at, size, data, names, numbers, bodies, cut, plan)
+            size = frame_size(names, plan)
+            if at + size + SLACK <= len(out):
+                put_frame(out, at, data, names, numbers, bodies, cut, chosen, plan)
             at += size
         ends[link] = at
-    return at
+    return at + SLACK

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from semcast.protocol.frames import AnyFrame
+from semcast.protocol.frames import AnyFrame, Data
 
 
 class Received(msgspec.Struct, frozen=True, gc=False):
@@ -20,6 +20,13 @@ class Received(msgspec.Struct, frozen=True, gc=False):
 
     sender: str
     frame: AnyFrame
+
+
+class Local(msgspec.Struct, frozen=True, gc=False):
+    """Data for the gateway here, cut down to it; the rest of what the sender sent went on as bytes."""
+
+    sender: str
+    frames: tuple[Data, ...]
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -48,7 +55,7 @@ class Reorganise(msgspec.Struct, frozen=True):
     """Somebody, or the clock, asks the coordinator for a new plan."""
 
 
-Event = Received | Tick | Synced | Congested | Relieved | Reorganise
+Event = Received | Local | Tick | Synced | Congested | Relieved | Reorganise
 
 
 class Send(msgspec.Struct, frozen=True, gc=False):
@@ -56,6 +63,15 @@ class Send(msgspec.Struct, frozen=True, gc=False):
 
     to: str
     frame: AnyFrame
+
+
+class Passed(msgspec.Struct, frozen=True, gc=False):
+    """Write whole frames to a neighbour as they are; ``data`` may be shared between neighbours."""
+
+    to: str
+    data: bytes
+    frames: int
+    messages: int
 
 
 class Sync(msgspec.Struct, frozen=True, gc=False):
@@ -71,7 +87,7 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     details: dict[str, Any] = {}
 
 
-Command = Send | Sync | Note
+Command = Send | Passed | Sync | Note
 
 
 class Machine(Protocol):

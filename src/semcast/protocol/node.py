@@ -29,7 +29,8 @@ from semcast.protocol.frames import (
     Welcome,
 )
 from semcast.protocol.gateway import Gateway
-from semcast.protocol.machine import Command, Congested, Event, Received, Relieved, Send, Settings, Synced, Tick
+from semcast.protocol.machine import Command, Congested, Event, Local, Received, Relieved, Send, Settings, Synced, Tick
+from semcast.protocol.passing import Crossing
 from semcast.protocol.source import Source
 from semcast.protocol.stores import Log, Notes
 from semcast.protocol.streams import Streams
@@ -53,9 +54,12 @@ class Node:
         streams: Streams | None = None,
         incarnation: int = 1,
         now: float = 0.0,
+        in_bytes: bool = False,
     ) -> None:
+        """``in_bytes``: the source's messages leave as bytes (Passed), which drivers with sockets want."""
         self.id = broker
         self.broker = Broker(broker)
+        self.crossing = Crossing(self.broker)
         self.source = Source(broker, log, notes, settings, incarnation, streams) if log is not None else None
         self.gateway = Gateway(broker, notes, settings, incarnation, now, streams) if gateway else None
         self.term = int(notes.get(_TERM) or b"0")
@@ -67,6 +71,7 @@ class Node:
         self._heard: dict[str, float] = dict.fromkeys(neighbours, now)
         self._beat_at = float("-inf")
         self._acked_at = now
+        self._in_bytes = in_bytes
 
     def handle(self, event: Event, now: float) -> list[Command]:
         match event:
@@ -76,6 +81,10 @@ class Node:
                 if type(frame) is Beat:  # a quarter of all frames
                     return []
                 return self._settled(self._received(sender, frame, now), now)
+            case Local(sender, held):
+                if sender in self._heard:
+                    self._heard[sender] = now
+                return self._settled(self._local(held), now)
             case Tick():
                 return self._settled(self._tick(now), now)
             case Synced(through) if self.source is not None:
@@ -163,7 +172,19 @@ class Node:
         return commands
 
     def _inject(self, frames: Iterable[Data | Leg | Tally], now: float) -> list[Command]:
-        return [command for frame in frames for command in self._along(frame, None, now)]
+        commands: list[Command] = []
+        for frame in frames:
+            if not (self._in_bytes and isinstance(frame, Data)):
+                commands += self._along(frame, None, now)
+                continue
+            for found in self.crossing.begin(frame):
+                commands += self._local(found.frames) if isinstance(found, Local) else [found]
+        return commands
+
+    def _local(self, frames: Iterable[Data]) -> list[Command]:
+        if self.gateway is None:
+            return []
+        return [command for frame in frames for command in self.gateway.data(frame)]
 
     def _ack(self, ack: Ack, sender: str) -> list[Command]:
         if ack.at_source:
