@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,9 @@ from semcast.protocol.frames import (
     Refused,
     Taken,
 )
-from semcast.protocol.machine import Command, Congested, Note, Received, Relieved, Send
+from semcast.protocol.machine import Command, Congested, Local, Note, Passed, Received, Relieved, Send
 from semcast.protocol.node import Node
+from semcast.protocol.passing import Passage
 from semcast.trees.roles import SOURCE
 from semcast.trees.topology import GATEWAY
 
@@ -93,6 +95,7 @@ class BrokerHost(Host):
             streams=self.streams,
             incarnation=self.incarnation,
             now=asyncio.get_running_loop().time(),
+            in_bytes=True,
         )
         self._on_failure = failed
         self._runner = Runner(
@@ -103,6 +106,7 @@ class BrokerHost(Host):
 
     async def start(self, address: str) -> None:
         """Listen, dial the neighbours and coordinators, and begin."""
+        self.node.crossing.lanes()  # loads what is compiled before the first message waits for it
         await self.listen(address)
         self._reach()
         self.begin()
@@ -163,6 +167,23 @@ class BrokerHost(Host):
 
     # --- frames
 
+    def met(self, peer: Connection) -> None:
+        """From a neighbour come mostly messages that go on: its bytes are decided piece by piece."""
+        if peer.name in self.links:
+            peer.take = partial(self._take, peer, self.node.crossing.passage(peer.name, peer.held))
+
+    def _take(self, peer: Connection, passage: Passage, data: bytes) -> None:
+        try:
+            for found in passage.feed(data):
+                if isinstance(found, Received):
+                    self.received(peer, [found.frame])
+                elif isinstance(found, Local):
+                    self._runner.feed(found)
+                else:
+                    self._runner.also(found)
+        finally:
+            self.links[peer.name].came(*passage.came())
+
     def frame(self, peer: Connection, frame: AnyView) -> None:
         if isinstance(frame, DataView):
             meter = self.links.get(peer.name)
@@ -222,8 +243,20 @@ class BrokerHost(Host):
         for command in commands:
             if isinstance(command, Send):
                 self._send(command.to, command.frame)
+            elif isinstance(command, Passed):
+                self._pass(command)
             elif isinstance(command, Note):
-                self.notes[command.what] += 1
+                self.notes[command.what] += command.details["messages"] if command.what == "shed" else 1
+
+    def _pass(self, passed: Passed) -> None:
+        peer = self.peers.get(passed.to)
+        if peer is None:
+            self.dropped += passed.frames
+            return
+        peer.write(passed.data)
+        meter = self.links.get(passed.to)
+        if meter is not None:
+            meter.left(len(passed.data), passed.messages, passed.frames)
 
     def _send(self, to: str, frame: AnyFrame) -> None:
         local = self.locals.get(to)

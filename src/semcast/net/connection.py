@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol, cast
 
 from semcast.protocol.codec import AnyView, ViewDecoder, encode
 from semcast.protocol.frames import AnyFrame
-from semcast.protocol.framing import FrameError
+from semcast.protocol.framing import FrameError, Held
 
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20
 """Bytes that wait: from HIGH on the owner is told, below LOW told again; beyond MOST the connection ends."""
@@ -46,6 +47,8 @@ class Connection(asyncio.Protocol):
         self.heard_at = 0.0
         """On the loop's clock."""
         self.over = False
+        self.take: Callable[[bytes], None] | None = None
+        """Reads what comes instead of the decoder, from when it is set; it may raise FrameError."""
         self._loop = asyncio.get_running_loop()
         self._decoder = ViewDecoder()
         self._transport: asyncio.Transport | None = None
@@ -68,6 +71,11 @@ class Connection(asyncio.Protocol):
         return f"{found[0]}:{found[1]}" if isinstance(found, tuple) else ""
 
     @property
+    def held(self) -> Held:
+        """What of a frame has come and was not read."""
+        return self._decoder.held
+
+    @property
     def waiting(self) -> int:
         """Bytes that wait to be written."""
         return self._waiting
@@ -86,13 +94,14 @@ class Connection(asyncio.Protocol):
         self.bytes_in += len(data)
         self.heard_at = self._loop.time()
         try:
-            frames = self._decoder.feed(data)
+            if self.take is not None:
+                self.take(data)
+            elif frames := self._decoder.feed(data):
+                self.owner.received(self, frames)
         except FrameError as error:
-            self.owner.received(self, list(error.frames))
+            if error.frames:
+                self.owner.received(self, list(error.frames))
             self.close(f"it sent what is no frame: {error}")
-            return
-        if frames:
-            self.owner.received(self, frames)
 
     def eof_received(self) -> None:
         self._reason = self._reason or "the other end closed it"

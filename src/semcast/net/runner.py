@@ -85,6 +85,13 @@ class Runner:
         else:
             self._take(commands, self._store.puts > puts)
 
+    def also(self, command: Command) -> None:
+        """Do what was decided beside the machine, behind all that it has said."""
+        if self._held:
+            self._held.append((0, [command]))
+        elif not self._over:
+            self._do([command])
+
     def _take(self, commands: list[Command], dirty: bool) -> None:
         """Do what the machine says, or hold it until the notes that it rests on are durable."""
         sync = any(type(command) is Sync for command in commands)

@@ -77,23 +77,24 @@ class _Pieces(Generic[F]):
     """Take a connection's bytes in, piece by piece, and give out whole frames, the same wherever the bytes are cut."""
 
     def __init__(self) -> None:
-        self._held = Held()
+        self.held = Held()
+        """What of a frame has come; whoever reads on has to know it."""
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[F]:
         """The frames that end within these bytes. A FrameError has in ``frames`` those that ended before the fault."""
         frames: list[F] = []
-        data = self._held.together(data)
+        data = self.held.together(data)
         try:
             self._read_all(data, frames)
         except FrameError as error:
-            self._held.broke(error)
+            self.held.broke(error)
             error.frames = frames
             raise
         return frames
 
     def end(self) -> None:
         """Nothing more comes: FrameError if a frame had begun."""
-        self._held.end()
+        self.held.end()
 
     def _read_all(self, data: bytes, frames: list[F]) -> None:
         at, size = 0, len(data)
@@ -104,7 +105,7 @@ class _Pieces(Generic[F]):
             frames.append(self._read(data[at:end]))
             at = end
         if at < size:
-            self._held.keep(data, at)
+            self.held.keep(data, at)
 
     @staticmethod
     def _read(data: bytes) -> F:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import cache
 from itertools import accumulate
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from semcast.protocol.broker import Broker, Table
 from semcast.protocol.codec import decode
 from semcast.protocol.data_codec import HEADER, encode_data, key_bytes
 from semcast.protocol.data_view import DataView, Links
-from semcast.protocol.frames import Data, Key
+from semcast.protocol.frames import Data, Key, Leg
 from semcast.protocol.framing import DATA, PREFIX, FrameError, Held, whole
 from semcast.protocol.machine import Command, Local, Note, Passed, Received
 
@@ -94,6 +95,17 @@ def _tables(rows: list[tuple[bytes, int, int]]) -> tuple[NDArray[np.uint8], NDAr
     return keys, np.array(found, np.int64).reshape(-1, 4)
 
 
+class _Run(NamedTuple):
+    """What a pass decided."""
+
+    found: list[Command | Local]
+    end: int
+    why: int
+    """It stopped there."""
+    frames: int
+    messages: int
+
+
 class Crossing:
     """Where all connections of a broker meet. Not to be shared between threads."""
 
@@ -104,9 +116,9 @@ class Crossing:
         self._revision: tuple[int, int] | None = None
         self._lanes: _Lanes | None = None
 
-    def passage(self, sender: str) -> Passage:
-        """For one connection, as long as it lasts; a new one begins anew."""
-        return Passage(self, sender)
+    def passage(self, sender: str, held: Held | None = None) -> Passage:
+        """For one connection, as long as it lasts; ``held`` is what a decoder holds that read it before."""
+        return Passage(self, sender, held)
 
     def begin(self, data: Data) -> list[Command | Local]:
         """What to do with a frame of the source here, encoded once for all links."""
@@ -115,8 +127,8 @@ class Crossing:
             forwarded = self._broker.forward(data, None)
             local = tuple(frame for frame in forwarded.local if isinstance(frame, Data))
             return [*forwarded.commands, *([Local(self._broker.me, local)] if local else [])]
-        found, at, _ = self.pass_on(encoded, np.frombuffer(encoded, np.uint8), 0, None)
-        return found if at else self.pass_large(DataView(encoded), None)
+        run = self.pass_on(encoded, np.frombuffer(encoded, np.uint8), 0, None)
+        return run.found if run.frames else self.pass_large(DataView(encoded), None)
 
     def lanes(self) -> _Lanes:
         """Of the tables that the broker has now."""
@@ -125,16 +137,15 @@ class Crossing:
             self._revision = self._broker.revision
         return self._lanes
 
-    def pass_on(
-        self, data: bytes, array: NDArray[np.uint8], at: int, sender: str | None
-    ) -> tuple[list[Command | Local], int, int]:
-        """Decide the frames from ``at`` on, as far as the kernel can; what to do, where it stopped, and why."""
+    def pass_on(self, data: bytes, array: NDArray[np.uint8], at: int, sender: str | None) -> _Run:
+        """Decide the frames from ``at`` on, as far as the kernel can."""
         lanes = self.lanes()
-        end, why = _kernels().pass_on(
+        end, why, frames, messages = _kernels().pass_on(
             array, at, lanes.numbers.get(sender or "", _NOWHERE), lanes.keys, lanes.tables, lanes.slots, lanes.links,
             lanes.rows, lanes.congested(self._broker.congested), lanes.states, lanes.room,
         )  # fmt: skip
-        return ([] if end == at else self._found(lanes, data, at, sender)), end, why
+        found = self._found(lanes, data, at, sender) if frames else []
+        return _Run(found, end, why, frames, messages)
 
     def _found(self, lanes: _Lanes, data: bytes, at: int, sender: str | None) -> list[Command | Local]:
         found: list[Command | Local] = []
@@ -195,10 +206,11 @@ def _frames(data: bytes) -> Iterator[Data]:
 class Passage:
     """What one connection brings, cut anywhere."""
 
-    def __init__(self, crossing: Crossing, sender: str) -> None:
+    def __init__(self, crossing: Crossing, sender: str, held: Held | None = None) -> None:
         self.sender = sender
         self._crossing = crossing
-        self._held = Held()
+        self._held = Held() if held is None else held
+        self._bytes = self._messages = self._frames = 0
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[Command | Local | Received]:
         """What to do about these bytes, in order: commands to carry out, and events for the machine.
@@ -219,17 +231,30 @@ class Passage:
         """Nothing more comes: FrameError if a frame had begun."""
         self._held.end()
 
+    def came(self) -> tuple[int, int, int]:
+        """Bytes, messages and frames of messages that came since this was last asked."""
+        found = self._bytes, self._messages, self._frames
+        self._bytes = self._messages = self._frames = 0
+        return found
+
+    def _count(self, size: int, messages: int, frames: int = 1) -> None:
+        self._bytes += size
+        self._messages += messages
+        self._frames += frames
+
     def _read(self, data: bytes) -> Generator[Command | Local | Received, None, int]:
         """Returns where the last whole frame ends."""
         array = np.frombuffer(data, np.uint8)
         at = 0
         while len(data) - at >= PREFIX.size:
             if data[at + 5] == DATA:
-                found, at, why = self._crossing.pass_on(data, array, at, self.sender)
-                yield from found
-                if why == _MORE:
+                run = self._crossing.pass_on(data, array, at, self.sender)
+                self._count(run.end - at, run.messages, run.frames)
+                at = run.end
+                yield from run.found
+                if run.why == _MORE:
                     break
-                if why == _FULL:
+                if run.why == _FULL:
                     continue
             end = at + whole(data, at)
             if end > len(data):
@@ -241,8 +266,12 @@ class Passage:
     def _one(self, data: bytes) -> list[Command | Local] | list[Received]:
         """A frame that a pass leaves out."""
         if data[5] != DATA:
-            return [Received(self.sender, decode(data))]
+            frame = decode(data)
+            if isinstance(frame, Leg):
+                self._count(len(data), len(frame.numbers))
+            return [Received(self.sender, frame)]
         view = DataView(data)
+        self._count(len(data), view.count)
         if view.key in self._crossing.lanes().spans:
             return self._crossing.pass_large(view, self.sender)
         return [Received(self.sender, view.frame())]

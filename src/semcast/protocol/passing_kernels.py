@@ -290,7 +290,7 @@ def pass_many(  # type: ignore[no-untyped-def]
 
 
 @njit(
-    types.UniTuple(types.int64, 2)(
+    types.UniTuple(types.int64, 4)(
         _BYTES, types.int64, types.int64, _BYTES, types.int64[:, ::1], types.int64[::1], types.int64[::1],
         types.uint64[:, ::1], types.uint8[::1], *_OUT,
     ),
@@ -298,7 +298,9 @@ def pass_many(  # type: ignore[no-untyped-def]
     nogil=True,
 )  # fmt: skip
 def pass_on(piece, start, sender, keys, tables, slots, links, rows, congested, states, room):  # type: ignore[no-untyped-def]
-    """Decide all Data frames from ``start`` on for every link but the sender's; returns where it ended, and why.
+    """Decide all Data frames from ``start`` on for every link but the sender's.
+
+    Returns where it ended and why, and how many frames and messages that were.
 
     ``links[l]`` is the neighbour of link l and ``rows[l]`` the gateways behind it; no table has a neighbour twice.
     ``states`` has a row per neighbour, and ``room`` as many equal parts. Of a frame everything is checked before
@@ -311,6 +313,8 @@ def pass_on(piece, start, sender, keys, tables, slots, links, rows, congested, s
     names = np.int64(0)
     key_bytes = np.int64(0)
     table = np.int64(-1)
+    frames = np.int64(0)
+    messages = np.int64(0)
     masks = np.empty((1, max(1, rows.shape[1])), np.uint64)
     cut = np.empty_like(masks)
     numbers = np.empty(1, np.uint64)
@@ -321,17 +325,17 @@ def pass_on(piece, start, sender, keys, tables, slots, links, rows, congested, s
     while len(piece) - at >= PREFIX:
         size = np.int64(load4(piece, at)) + 4
         if size < HEADER or size > MAX_FRAME + 4 or piece[at + 4] != VERSION or piece[at + 5] != DATA:
-            return at, OTHER
+            return at, OTHER, frames, messages
         if size > len(piece) - at:
-            return at, MORE
+            return at, MORE, frames, messages
         end = at + size
         count = np.int64(load4(piece, at + 12))
         most = size + 4 * count  # gaps may grow from 4 bytes to 8 where messages between are left out
         if most > left:
-            return at, OTHER if most > whole_room else FULL
+            return at, OTHER if most > whole_room else FULL, frames, messages
         data = piece[at:end]
         if check(data):
-            return at, OTHER
+            return at, OTHER, frames, messages
         own_key = np.int64(load2(data, 8))
         own_names = own_key + np.int64(load2(data, 10))
         # Most frames have the names of the one before.
@@ -342,8 +346,10 @@ def pass_on(piece, start, sender, keys, tables, slots, links, rows, congested, s
             key_bytes = own_key
             table = table_of(data, HEADER, HEADER + own_key, keys, tables, slots)
             if table < 0 or not is_text(data, HEADER + own_key, HEADER + own_names):
-                return at, OTHER
+                return at, OTHER, frames, messages
         left -= most
+        frames += 1
+        messages += count
         first = tables[table, LINK]
         last = tables[table, LINK_END]
         form = np.int64(data[6])
@@ -369,4 +375,4 @@ def pass_on(piece, start, sender, keys, tables, slots, links, rows, congested, s
                     first, last, sender, links, rows, congested, states, room,
                 )  # fmt: skip
         at = end
-    return at, MORE
+    return at, MORE, frames, messages
