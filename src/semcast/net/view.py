@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from semcast.model import SemcastError
 from semcast.protocol.machine import Settings
 from semcast.protocol.streams import Stream, Streams
-from semcast.trees.roles import SOURCE
-from semcast.trees.topology import GATEWAY, Topology
+
+if TYPE_CHECKING:
+    from semcast.trees.topology import Topology
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -59,6 +61,8 @@ class OverlayView(msgspec.Struct, frozen=True):
         return tuned(self.settings)
 
     def overlay(self) -> Topology:
+        from semcast.trees.topology import Topology  # clients need none, and it brings compiled code
+
         assert self.topology is not None
         return Topology.from_json(self.topology)
 
@@ -71,11 +75,11 @@ class OverlayView(msgspec.Struct, frozen=True):
 
     @property
     def gateways(self) -> list[str]:
-        return self.having(GATEWAY)
+        return self.having("gateway")
 
     @property
     def sources(self) -> list[str]:
-        return self.having(SOURCE)
+        return self.having("source")
 
 
 LIVE = Settings(window=1 << 16, held=1024, credit=1024)

@@ -30,6 +30,7 @@ from semcast.protocol.frames import (
     Taken,
     Tally,
 )
+from semcast.protocol.frames.clients import UNKNOWN
 from semcast.protocol.inbox import Inbox
 from semcast.protocol.interests import InterestSet
 from semcast.protocol.machine import Command, Note, Send, Settings
@@ -40,7 +41,6 @@ from semcast.protocol.stores import Notes
 from semcast.protocol.streams import Streams
 
 _SESSION = "session/"
-UNKNOWN = "the session is not known here"
 
 
 class Gateway:

@@ -15,7 +15,7 @@ from semcast.net.clients.messages import Gap, Received
 from semcast.net.runner import Runner
 from semcast.protocol.clients import Subscriber
 from semcast.protocol.frames import AnyFrame, Deliver
-from semcast.protocol.gateway import UNKNOWN
+from semcast.protocol.frames.clients import UNKNOWN
 from semcast.protocol.machine import Command, Note, Send
 from semcast.protocol.machine import Received as Heard
 

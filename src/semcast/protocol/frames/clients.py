@@ -123,6 +123,10 @@ class Detached(Frame, frozen=True, tag="detached"):
     session: str
 
 
+UNKNOWN = "the session is not known here"
+"""Why a session's frame is answered with an error, although nothing is wrong with it: it has to be attached anew."""
+
+
 class ProtocolError(Frame, frozen=True, tag="error"):
     """What the other end sent makes no sense."""
 
