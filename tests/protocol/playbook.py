@@ -141,8 +141,8 @@ def switch(
     return Switch(term, epoch, scheme, gateways, held, trees, absent)
 
 
-def lease(epoch: int, echo: float = 0.0, lease_s: float = 2.0, term: int = 1) -> Lease:
-    return Lease(term, echo, lease_s, epoch)
+def lease(epoch: int, echo: float = 0.0, lease_s: float = 2.0, term: int = 1, position: int = 1000) -> Lease:
+    return Lease(term, echo, lease_s, epoch, position)
 
 
 def entry(

@@ -169,6 +169,14 @@ def test_who_asks_for_the_earliest_misses_nothing_that_was_there_no_more() -> No
     assert (frames(commands, Gap), delivered(commands), only(commands, Progress).through) == ([], [9], 10)
 
 
+def test_who_asks_for_the_earliest_is_told_of_what_is_gone_behind_where_it_was_live() -> None:
+    node = joined()
+    play(node, ("sub", attach(start="earliest")), ("c", live(at=10, unsure=("s",))))
+    fill = only(tick(node, 1), Fill)
+    commands = play(node, ("s", Caught("s", fill.request, 1, 0, 40, 0, lost=30)))
+    assert only(commands, Gap) == Gap("x", BASE + 1, "s", 10, 30)
+
+
 def test_who_asked_for_the_earliest_is_told_of_what_is_lost_later() -> None:
     node = joined(held=2)
     play(node, ("sub", attach(start="earliest")), ("c", live()))

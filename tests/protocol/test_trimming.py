@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from semcast.protocol.frames import (
-    Ack,
-)
+from semcast.protocol.frames import Ack
 from semcast.protocol.node import Node
 from tests.protocol.playbook import (
     KEY,
@@ -23,6 +21,7 @@ from tests.protocol.playbook import (
     play,
     source_node,
     switch,
+    tick,
 )
 
 BOTH = {"m": 0b11}
@@ -68,6 +67,28 @@ def test_acks_of_trees_that_the_plan_has_not_are_not_counted(source: Node) -> No
     log_and_sync(source, 0, "a")
     play(source, ("m", Ack(OTHER, {"s": 1}, True)))
     assert trimmed(source) == 0
+
+
+def test_what_the_coordinator_has_not_heard_of_stays_since_others_may_be_live_behind_what_it_knows() -> None:
+    node = source_node()
+    play(node, ("c", switch(1, planned())), ("c", lease(1, position=0)))
+    log_and_sync(node, 0, "a", "a", "a")
+    play(node, ("m", Ack(KEY, {"s": 3}, True)))
+    assert trimmed(node) == 0
+    play(node, ("c", lease(1, position=2)), ("m", Ack(KEY, {"s": 3}, True)))
+    assert trimmed(node) == 2
+    play(node, ("c", lease(1, position=1)), ("m", Ack(KEY, {"s": 3}, True)), ("c", lease(1, position=3)))
+    assert notes(tick(node, 9.0), "trimmed") == [{"through": 3}]
+
+
+def test_every_change_of_plan_waits_for_new_acks() -> None:
+    """What gateways of the old plan had says nothing of those that are new on the trees."""
+    node = source_node()
+    play(node, ("c", switch(1, planned())), ("c", lease(1, position=0)))
+    log_and_sync(node, 0, "a", "a", "a")
+    play(node, ("m", Ack(KEY, {"s": 3}, True)))
+    play(node, ("c", switch(2, planned(OTHER))), ("c", lease(2, position=3)), ("m", Ack(OTHER, {"s": 1}, True)))
+    assert trimmed(node) == 1
 
 
 def test_what_is_retained_stays_although_everybody_has_it() -> None:

@@ -224,7 +224,7 @@ MUTANTS = {
                 clients=(at_gateways(1, "b4", attach_s=(4.0, 4.0), profiles=("v0",)), at_gateways(1, "b2")),
                 faults=(Partition(from_s=3.0, to_s=12.0, side=("b0", "b1", "b2")),),
             ),
-            NEEDLESS,
+            "leases hold",
         ),
         Mutant(
             trims_what_one_gateway_has,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from semcast.model.message import ProfileText
-from semcast.protocol.frames import Attach, Fetch, Heartbeat, Install, Installed, Lease, Repair, Switch, Tally
+from semcast.protocol.frames import Attach, Fetch, Heartbeat, Install, Installed, Lease, Live, Repair, Switch, Tally
 from semcast.protocol.machine import Send
 from semcast.protocol.stores import Record
 from semcast.sim.driver import Driver
-from semcast.sim.end_laws import Watch, left_over, made_up_gaps, needless_gaps, restless
+from semcast.sim.end_laws import Watch, left_over, made_up_gaps, needless_gaps, outdated, restless
 from semcast.sim.faults import Slow
 from semcast.sim.network import Water
 from semcast.sim.parties import Party
@@ -69,6 +69,23 @@ def test_tallies_of_others_are_passed_on_in_any_order_and_own_ones_are_not() -> 
 
     assert watched(tally("b1", 2), tally("b1", 1)) == []
     assert watched(tally("b0", 2), tally("b0", 1)) == ["epoch of tallies from (1, 2, 0) to (1, 1, 0)"]
+
+
+def test_no_source_takes_in_by_an_older_plan_what_is_published_when_another_is_live() -> None:
+    world, log, witness = driver(line(1)), MemoryLog(), Witness()
+    silent(world, "b0", "b1")
+    watch = Watch(world)
+    for at, epoch in ((1.0, 2), (2.0, 2), (3.0, 4), (4.0, 2)):
+        world.agenda.run(at)
+        world.do(world.parties["b0"], [Send("b1", Live(1, 1, 1, epoch, ()))])
+    assert watch.live == [(1.0, 2), (3.0, 4)]
+    for number, (invoked, epoch) in enumerate(
+        [(0.5, 1), (1.0, 1), (1.5, 2), (2.9, 3), (3.5, 4), (3.5, 3), (3.6, 1)], 1
+    ):
+        log.append([Record(number, "p0", number, epoch, (), b"")])
+        witness.published("p0", number, invoked)
+    found = list(outdated(watch, witness, {"b0": log}))
+    assert [(one.law, one.who, one.what.split()[1]) for one in found] == [("leases hold", "b0", n) for n in ("6", "7")]
 
 
 def calm(world: Driver, *, bound: int = 512, retain: int = 0) -> list[str]:

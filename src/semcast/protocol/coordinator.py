@@ -169,7 +169,7 @@ class Coordinator:
         if beat.epoch != follow.epoch:
             return [Send(sender, follow.switch(beat.broker, self.term))]
         self._leases[beat.broker] = now + _CAREFUL * self._settings.lease_s
-        return [Send(sender, Lease(self.term, beat.sent_at, self._settings.lease_s, follow.epoch))]
+        return [Send(sender, Lease(self.term, beat.sent_at, self._settings.lease_s, follow.epoch, beat.position))]
 
     def _to_follow(self) -> Deployment | None:
         """The plan that sources have to follow now."""

@@ -41,8 +41,8 @@ class Way:
     """And the source has to follow this plan or a later one."""
     sure: int = 0
     """Behind this position the source matched with what is asked for."""
-    quiet: bool = False
-    """It asked for the earliest there is, and has heard nothing yet: nothing before that is missed."""
+    quiet: int = 0
+    """It asked for the earliest there is, and has heard nothing yet: what is gone through here is not missed."""
     held: dict[int, bytes] = field(default_factory=dict)
     """What has arrived and must wait: for the fill, or, in source order, for what comes before it."""
     sent: set[int] = field(default_factory=set)
@@ -179,7 +179,7 @@ class Session:
         first = self.cursor.get(source, 0 if self.returning or earliest else position)
         held, lost = self._early.take(source)
         way = Way(first, max(first, position, lost), after=after, sure=position)
-        way.quiet = earliest and source not in self.cursor
+        way.quiet = position if earliest and source not in self.cursor else 0
         way.sent = {number for number in self._have.pop(source, ()) if number > first}
         way.held = {number: body for number, body in held.items() if number > first}
         self.ways[source], self.began[source] = way, first
@@ -326,7 +326,7 @@ class Session:
         way = self.ways[source]
         if through <= way.told or self.room <= 0:
             return []
-        way.told, way.quiet = through, False
+        way.told, way.quiet = through, 0
         way.sent = {number for number in way.sent if number > through}
         return self._send(Progress(self.id, self.sequence + 1, source, through))
 
@@ -336,9 +336,10 @@ class Session:
         if way is None or lost <= way.told:
             return []
         first, way.told = way.told if way.filling else max(way.told, frontier), lost
+        first = max(first, way.quiet)
         way.sent = {number for number in way.sent if number > lost}
         way.held = {number: body for number, body in way.held.items() if number > lost}
-        return [] if way.quiet else self._send(Gap(self.id, self.sequence + 1, source, first, lost))
+        return [] if first >= lost else self._send(Gap(self.id, self.sequence + 1, source, first, lost))
 
     def needed(self, source: str, frontier: int) -> int:
         """The log may forget what comes before, as far as this session is concerned."""

@@ -72,6 +72,8 @@ class Source:
         self._closing: dict[Key, int] = {}
         self._acked: dict[Key, int] = {}
         self._floor = log.trimmed
+        self._told_of = log.trimmed
+        """The coordinator knows that the log reaches so far: who is live by its word is owed nothing before."""
         self._kept_for: dict[str, int] = {}
         self._waiting: deque[tuple[int, str, Published]] = deque()
         self._tallied_at = float("-inf")
@@ -103,6 +105,8 @@ class Source:
             self._counts.setdefault(key, {})
             self._ways[key] = _Way(masked, None if on_tree else tree.rendezvous, frozenset(tree.gateways))
         self._acked = {key: place for key, place in self._acked.items() if key in self.following.trees}
+        # Who is new on the trees, or back, may have less than those who have spoken so far: his acks are waited for.
+        self._floor = self.log.trimmed
         self._keep_for(switch)
         self._tallied_at = float("-inf")  # gateways hear of every plan at once
 
@@ -112,11 +116,10 @@ class Source:
         if known != self._known:
             self._known = known
             self._notes.put(_KNOWN, msgspec.json.encode(known))
-        # Who is back has all that was kept for him still to ask for; from now on his own acks hold the log.
-        self._floor = min([self._floor, *(at for name, at in self._kept_for.items() if name not in switch.absent)])
         self._kept_for = {gateway: self._kept_for.get(gateway, self._floor) for gateway in switch.absent}
 
     def lease(self, lease: Lease) -> None:
+        self._told_of = max(self._told_of, lease.position)
         if lease.epoch == self.epoch:
             self._leased_until = max(self._leased_until, lease.echo + lease.lease_s)
 
@@ -256,7 +259,7 @@ class Source:
             return []
         self._floor = max(self._floor, min([self.sent, *(self._acked[key] for key in acking)]))
         kept = [max(place, self.log.end - self._settings.retain_absent) for place in self._kept_for.values()]
-        through = min([self._floor, self.log.end - self._settings.retain, *kept])
+        through = min([self._floor, self._told_of, self.log.end - self._settings.retain, *kept])
         if through <= self.log.trimmed:
             return []
         self.log.trim(through)

@@ -7,11 +7,24 @@ broker should have.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from semcast.protocol.frames import AnyFrame, Attach, Fetch, Heartbeat, Install, Installed, Lease, Repair, Switch, Tally
+from semcast.protocol.frames import (
+    AnyFrame,
+    Attach,
+    Fetch,
+    Heartbeat,
+    Install,
+    Installed,
+    Lease,
+    Live,
+    Repair,
+    Switch,
+    Tally,
+)
 from semcast.sim.driver import Driver
 from semcast.sim.parties import Party
 from semcast.sim.stores import MemoryLog
@@ -33,6 +46,9 @@ class Watch:
         """Clients whose sessions outlive a crash of their gateway."""
         self.expired: set[str] = set()
         """Clients whose sessions were given up, since nothing was heard of them for long."""
+        self.live: list[tuple[float, int]] = []
+        """When a coordinator first said that a plan is live, and its epoch; both ascend."""
+        self._agenda = driver.agenda
         self._leaders: dict[int, tuple[str, int]] = {}
         self._requests: set[tuple[str, str, int]] = set()
         self._newest: dict[tuple[object, ...], tuple[int, ...]] = {}
@@ -44,6 +60,7 @@ class Watch:
                 Install: self._install,
                 Switch: self._switch,
                 Lease: self._lease,
+                Live: self._live,
                 Fetch: self._fetch,
                 Repair: self._repair,
                 Attach: self._attach,
@@ -81,6 +98,11 @@ class Watch:
     def _lease(self, party: Party, _: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Lease)
         self._leads(party, frame.term)
+
+    def _live(self, _: Party, __: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, Live)
+        if not self.live or frame.epoch > self.live[-1][1]:
+            self.live.append((self._agenda.now, frame.epoch))
 
     def _leads(self, party: Party, term: int) -> None:
         """Who gives orders in a term is one life of one coordinator."""
@@ -134,6 +156,18 @@ def left_over(driver: Driver, *, bound: int, retain: int) -> Iterator[Violation]
     yield from _tables(
         {party.name: state(party, driver.agenda.now) for party in driver.parties.values() if party.alive}
     )
+
+
+def outdated(watch: Watch, witness: Witness, logs: Mapping[str, MemoryLog]) -> Iterator[Violation]:
+    """No source takes a message in by an older plan than one that is live: it follows that, or its lease is over."""
+    moments = [at for at, _ in watch.live]
+    for source, log in logs.items():
+        for record in log.history:
+            place = bisect_left(moments, witness.invoked.get((record.origin, record.sequence), -1.0))
+            if place and record.epoch < watch.live[place - 1][1]:
+                at, epoch = watch.live[place - 1]
+                what = f"took {record.number} in by plan {record.epoch}, and {epoch} was live since {at:.3f} s"
+                yield Violation("leases hold", source, what)
 
 
 def made_up_gaps(witness: Witness, logs: Mapping[str, MemoryLog]) -> Iterator[Violation]:

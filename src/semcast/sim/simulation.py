@@ -18,7 +18,7 @@ from semcast.sim.campaign import Victims, drawn_faults
 from semcast.sim.cast import Cast, Client, Feed
 from semcast.sim.clock import chances
 from semcast.sim.driver import Driver
-from semcast.sim.end_laws import Watch, left_over, made_up_gaps, needless_gaps, restless
+from semcast.sim.end_laws import Watch, left_over, made_up_gaps, needless_gaps, outdated, restless
 from semcast.sim.faults import AnyFault, LaneFault, StoreCut
 from semcast.sim.journal import Journal
 from semcast.sim.laws import judged
@@ -245,6 +245,7 @@ class Simulation:
         logs = cast.logs(self.driver.parties)
         histories = {name: log.history for name, log in logs.items()}
         violations = judged(self.witness, histories, _SETTLE_S if calm else None)
+        violations += outdated(self.watch, self.witness, logs)
         violations += made_up_gaps(self.witness, logs)
         violations += needless_gaps(self.watch, self.witness, self.driver, settings.retain_absent)
         violations = self.driver.failures + violations + self.watch.violations

@@ -44,6 +44,9 @@ class Lease(Frame, frozen=True, tag="lease"):
     echo: float
     lease_s: float
     epoch: int
+    position: int = 0
+    """The end of the log as the coordinator knows it. Behind it, a subscription may count on messages that the source
+    takes in without knowing of it, while it is cut off."""
 
 
 class Welcome(Frame, frozen=True, tag="welcome"):
