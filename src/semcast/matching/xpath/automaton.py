@@ -11,7 +11,7 @@ import numpy as np
 from semcast.matching.xpath.accesses import Access
 from semcast.matching.xpath.arrays import Ints
 from semcast.matching.xpath.kernels import entries
-from semcast.matching.xpath.kernels.automaton import LINKED, Dfa, Nfa
+from semcast.matching.xpath.kernels.automaton import LINKED, TEXTS, Dfa, Nfa
 from semcast.matching.xpath.tables import Table, columns
 from semcast.matching.xpath.vocabulary import Vocabulary
 from semcast.profiles.xpath.syntax import Axis
@@ -56,7 +56,7 @@ class Spines:
             self.atoms += 1
         return found
 
-    def nfa(self, tables: Ints) -> Nfa:
+    def nfa(self, tables: Ints, asked: Ints) -> Nfa:
         rows: list[list[int]] = []
         children: list[tuple[int, int]] = []
         attributes: list[tuple[int, int]] = []
@@ -68,7 +68,7 @@ class Spines:
             attributes += sorted(place.attributes.items())
         rows.append([-1, 0, -1, -1, -1, len(children), len(attributes)])
         wild = self._vocabulary.wild()
-        return Nfa(np.array(rows, np.int32), columns(children), columns(attributes), wild, tables)
+        return Nfa(np.array(rows, np.int32), columns(children), columns(attributes), wild, tables, asked)
 
     def _table_of(self, access: Access) -> int:
         """The number of the table at the end of a spine, its way there made or shared with those that begin like it."""
@@ -157,7 +157,7 @@ class States:
         self._stamps[:] = 0
         return Dfa(
             np.zeros(4, np.int64),
-            np.zeros((size // 16, 8), np.int32),
+            np.zeros((size // 16, TEXTS + 1), np.int32),
             np.zeros(size, np.int32),
             np.zeros((links, 2), np.int64),
             np.full(size // 8, -1, np.int32),

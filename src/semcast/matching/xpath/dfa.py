@@ -132,13 +132,13 @@ class DfaEngine(DocumentEngine):
         self._wanting = build.wanting()
         packing = Packing(build.vocabulary, build.spines.tables, build.spines.atoms)
         self.watches = build.watches(packing.atoms)
-        self._nfa = build.spines.nfa(packing.tables)
+        self._nfa = build.spines.nfa(packing.tables, packing.asked)
         self._tests = build.vocabulary.tests()
         self._tables = packing.packed(self._tests)
         self._states = States(self._nfa, max_size)
         chains = np.zeros(2 * len(self._nfa.wild), np.int32)
         self._conditions = build.conditions(self.watches.conditions)._replace(chains=chains)
-        self._notes = _notes(len(packing.atoms), len(self._tables.numbers), len(build.wanted_by))
+        self._notes = _notes(len(packing.atoms), len(build.wanted_by))
         self._lock = Lock()
 
     @property
@@ -198,7 +198,7 @@ class DfaEngine(DocumentEngine):
         top = flat.documents[row, 0]
         while dropped and not entries.retrace(top, flat.room, translate, self._nfa, self._states.dfa, self._notes):
             self._states.grow()
-        seen = np.zeros(len(self._states.dfa.states), np.int64)
+        seen = lookup.nothing_seen(len(self._states.dfa.states))
         if dropped:
             lookup.forget_states(self._tables)
         else:
@@ -224,16 +224,14 @@ class DfaEngine(DocumentEngine):
         if len(self._conditions.next_attribute) < sizes[1]:
             self._conditions = self._conditions._replace(next_attribute=np.zeros(2 * sizes[1], np.int32))
         if len(self._notes.seen) < len(self._states.dfa.states):
-            self._notes = self._notes._replace(seen=np.zeros(len(self._states.dfa.states), np.int64))
+            self._notes = self._notes._replace(seen=lookup.nothing_seen(len(self._states.dfa.states)))
 
 
-def _notes(atoms: int, rows: int, conditions: int) -> lookup.Notes:
+def _notes(atoms: int, conditions: int) -> lookup.Notes:
     return lookup.Notes(
-        counts=np.zeros(15, np.int64),
+        counts=np.zeros(14, np.int64),
         met=_words(atoms),
-        seen=np.zeros(0, np.int64),
-        ranges=np.zeros((rows, 4), np.float64),
-        touched=np.zeros(rows, np.int32),
+        seen=lookup.nothing_seen(0),
         hit=np.zeros(conditions, np.int64),
         held=np.zeros(conditions, np.int64),
         hits=np.zeros(conditions, np.int32),

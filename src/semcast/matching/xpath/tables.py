@@ -1,7 +1,7 @@
 """Value tests at the end of a spine, grouped so that a text is looked up and not compared.
 
-However many profiles ask for ``price > k``, each with its own k, one search in the sorted limits finds all that
-hold; equal tests are one atom.
+However many profiles ask for ``price > k``, each with its own k, one search among all limits tells which hold, and
+only those are looked at; equal tests are one atom.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from math import isnan
 
 import numpy as np
 
-from semcast.matching.xpath.arrays import Ints, Longs, ints
+from semcast.matching.xpath.arrays import Floats, Ints, Longs, ints
 from semcast.matching.xpath.kernels import entries, texts
-from semcast.matching.xpath.kernels.lookup import FIRST_NUMBER, KEYS, LONGEST, SHORTEST, SLOTTED, Tables
+from semcast.matching.xpath.kernels.lookup import FIRST_OTHER, KEYS, LONGEST, SHORTEST, SLOTTED, Tables
 from semcast.matching.xpath.kernels.needles import CONTAINED, STARTING, Needles, room_for
 from semcast.matching.xpath.vocabulary import Vocabulary, operator_of
 from semcast.profiles.xpath.values import Test
@@ -20,43 +20,47 @@ from semcast.profiles.xpath.values import Test
 Table = dict[Test | None, int]
 """The atoms of a spine: by what they ask of the text at its end, None where it is enough that it is there."""
 
-_SIGNS = (texts.EQUAL, texts.BELOW, texts.UP_TO, texts.ABOVE, texts.FROM)
-_PRESENT, _EQUALS, _NEEDLES, _NUMBERS, _OTHERS = range(5)  # columns of tables, as an Nfa has them
+_PRESENT, _EQUALS, _NEEDLES, _VALUES, _LISTS = range(5)  # columns of tables, as an Nfa has them
+_OTHERS, _UPPER, _LOWER = range(3)  # the lists
 _FIRST_MEMORY = 1 << 8
 _MAX_MEMORY = 1 << 16  # states and texts that are remembered
 _NOBODY = 1 << 30
+_Asked = tuple[int, int, int]  # code, table, atom
 
 
 class Packing:
     """Tables → arrays. Atoms get new numbers: ``atoms[old]``.
 
-    First come those that ask for nothing but a node, since a state meets many of them at once; numbers come last, in
-    the order of their limits.
+    First come those that ask for nothing but a node, since a state meets many of them at once. Those that ask for a
+    number below a limit stand in the order of all limits, and so do those above: two atoms tell what a number passes.
     """
 
     def __init__(self, vocabulary: Vocabulary, tables: list[Table], count: int) -> None:
         self._vocabulary = vocabulary
         self.atoms = np.zeros(count, np.int32)
-        self.tables = np.full((len(tables), 5), -1, np.int32)
+        self.tables = np.full((len(tables), 8), -1, np.int32)
         self._numbered = 0
         self._texts: dict[int, int] = {}  # of the test for each text
-        self._equal: list[tuple[int, int, int]] = []  # table, text, atom
         self._needles = _needles(tables)
         self._of_needle = np.zeros(len(self._needles), np.int64)  # a test with that literal
         self._asked = np.zeros(len(self._needles), np.int32)
-        self._found: list[tuple[int, int, int]] = []  # row, 2 · needle + 1 where a text starts with it, atom
-        self._numbers: list[list[int]] = []
-        self._limits: list[float] = []
-        self._limited: list[int] = []
+        self._limits = _limits(tables)
         self._searches: list[int] = []
         self._search: list[tuple[int, int]] = []
+        self._equal: list[tuple[int, int, int]] = []  # table, text, atom
+        self._found: list[tuple[int, int, int]] = []  # row, 2 · needle + 1 where a text starts with it, atom
+        self._valued: list[tuple[int, int, int]] = []  # table, limit, atom
+        self._lists: tuple[list[_Asked], list[_Asked], list[_Asked]] = ([], [], [])
         for number, table in enumerate(tables):
             if None in table:
                 self.tables[number, _PRESENT] = self._number(table[None])
         for number, table in enumerate(tables):
-            self._add(number, table)
+            for test, atom in table.items():
+                if test is not None:
+                    self._add(number, test, atom)
         self._searches.append(len(self._search))
-        self.atoms[self._limited] = np.arange(self._numbered, count)
+        self._first_other = self._numbered
+        self.asked = self._listed()
 
     def packed(self, tests: texts.Tests) -> Tables:
         spans = np.column_stack((tests.begin, tests.end)).astype(np.int32)
@@ -65,19 +69,21 @@ class Packing:
         entries.fill(texts_, tests.literals, slots)
         lengths = texts_[:, 1] - texts_[:, 0]
         sizes = np.zeros(7, np.int64)
-        sizes[FIRST_NUMBER] = self._numbered
+        sizes[FIRST_OTHER] = self._first_other
         sizes[SHORTEST], sizes[LONGEST] = lengths.min(initial=_NOBODY), lengths.max(initial=-1)
-        sizes[KEYS] = len(texts_) + 2 * len(self._needles)
-        memory = min(_MAX_MEMORY, _room(len(self._equal) + len(self._found)))
+        first_limit = len(texts_) + 2 * len(self._needles)
+        sizes[KEYS] = first_limit + len(self._limits)
+        memory = min(_MAX_MEMORY, _room(len(self._equal) + len(self._found) + len(self._valued)))
         sizes[SLOTTED] = min(_FIRST_MEMORY, 2 * memory)
         return Tables(
             sizes=sizes,
             texts=texts_,
             text_slots=slots,
             needles=self._grown(tests, spans),
-            pairs=self._pairs(len(texts_), int(sizes[KEYS])),
-            numbers=np.array(self._numbers, np.int32).reshape(-1, 6),
-            limit=np.array(self._limits, np.float64),
+            pairs=self._pairs(int(sizes[KEYS])),
+            limits=self._limits,
+            passed=self._passed(),
+            other_than=ints(code if code >= 0 else -1 - code + first_limit for code, _, _ in self._lists[_OTHERS]),
             searches=ints(self._searches),
             search=np.array(self._search, np.int32).reshape(-1, 2),
             memory=np.zeros((2 * memory, 2), np.int64),
@@ -89,57 +95,85 @@ class Packing:
         self._numbered += 1
         return self._numbered - 1
 
-    def _add(self, number: int, table: Table) -> None:
-        ordered: dict[int, list[tuple[float, int]]] = {sign: [] for sign in _SIGNS}
-        found: dict[Test, int] = {}
-        others: dict[Test, int] = {}
-        for test, atom in table.items():
-            if test is None:
-                continue
-            operator, limit = operator_of(test), test.limit()
-            if _is_found(test):
-                found[test] = self._number(atom)
-            elif operator == texts.EQUAL_TEXT:
-                text = self._texts.setdefault(self._vocabulary.test(test), len(self._texts))
-                self._equal.append((number, text, self._number(atom)))
-                self.tables[number, _EQUALS] = number
-            elif limit is None or operator not in ordered:
-                others[test] = self._number(atom)
-            elif isnan(limit):  # nothing is below or above NaN
-                self._number(atom)
+    def _add(self, number: int, test: Test, atom: int) -> None:
+        operator, limit = operator_of(test), test.limit()
+        if _is_found(test):
+            self._search_for(number, test, self._number(atom))
+        elif operator == texts.EQUAL_TEXT:
+            self.tables[number, _EQUALS] = number
+            self._equal.append((number, self._text(test), self._number(atom)))
+        elif operator == texts.OTHER_TEXT:
+            self._lists[_OTHERS].append((self._text(test), number, atom))
+        elif limit is None:  # contains '', which no access asks for
+            self._number(atom)
+        elif isnan(limit):  # nothing is below, above or equal to NaN, and everything is other
+            if operator == texts.OTHER:
+                self._lists[_OTHERS].append((_NOBODY, number, atom))
             else:
-                ordered[operator].append((limit, atom))
-        if found:
-            row = self.tables[number, _NEEDLES] = self._row(found)
-            self._found += [(row, self._needle(test), atom) for test, atom in found.items()]
-        if any(ordered.values()):
-            self.tables[number, _NUMBERS] = len(self._numbers)
-            self._numbers.append([len(self._limits), *(self._ordered(ordered[sign]) for sign in _SIGNS)])
-        if others:
-            self.tables[number, _OTHERS] = self._row(others)
+                self._number(atom)
+        else:
+            self._compare(number, operator, int(np.searchsorted(self._limits, limit)), atom)
 
-    def _row(self, searches: dict[Test, int]) -> int:
-        self._searches.append(len(self._search))
-        self._search += [(self._vocabulary.test(test), atom) for test, atom in searches.items()]
-        return len(self._searches) - 1
+    def _compare(self, number: int, operator: int, rank: int, atom: int) -> None:
+        """Codes are such that a number at ``2 · rank + 1`` (that limit itself) or between two of these passes it."""
+        match operator:
+            case texts.EQUAL:
+                self.tables[number, _VALUES] = number
+                self._valued.append((number, rank, self._number(atom)))
+            case texts.OTHER:
+                self._lists[_OTHERS].append((-1 - rank, number, atom))
+            case texts.BELOW | texts.UP_TO:
+                self._lists[_UPPER].append((2 * rank + (operator == texts.UP_TO), number, atom))
+            case _:
+                self._lists[_LOWER].append((2 * rank + 1 + (operator == texts.ABOVE), number, atom))
 
-    def _needle(self, test: Test) -> int:
+    def _listed(self) -> Ints:
+        """Number the atoms of lists, each in the order of its codes, and put them down table by table."""
+        asked: list[list[list[int]]] = [[[], [], []] for _ in self.tables]
+        for column, listed in enumerate(self._lists):
+            if column != _OTHERS:
+                listed.sort()
+            for _, number, atom in listed:
+                asked[number][column].append(self._number(atom))
+        at = 0
+        for number, lists in enumerate(asked):
+            for column, atoms in enumerate(lists):
+                self.tables[number, _LISTS + column] = at
+                at += len(atoms)
+            self.tables[number, -1] = at
+        return ints(atom for lists in asked for atoms in lists for atom in atoms)
+
+    def _passed(self) -> Ints:
+        """For each place among the limits: the first UPPER that a number there meets, the first LOWER it does not."""
+        places = np.arange(2 * len(self._limits) + 2)
+        others, upper, lower = (np.array([code for code, _, _ in listed], np.int64) for listed in self._lists)
+        first_upper = self._first_other + len(others)
+        first_lower = first_upper + len(upper)
+        below, above = np.searchsorted(upper, places, "left"), np.searchsorted(lower, places, "right")
+        return np.column_stack((first_upper + below, first_lower + above)).astype(np.int32)
+
+    def _text(self, test: Test) -> int:
+        """The number of a text that somebody compares with."""
+        asked = Test("=", test.literal)
+        return self._texts.setdefault(self._vocabulary.test(asked), len(self._texts))
+
+    def _search_for(self, number: int, test: Test, atom: int) -> None:
+        if self.tables[number, _NEEDLES] < 0:
+            self.tables[number, _NEEDLES] = len(self._searches)
+            self._searches.append(len(self._search))
+        self._search.append((self._vocabulary.test(test), atom))
         needle, starting = self._needles[str(test.literal)], test.operator == "starts-with"
         self._of_needle[needle] = self._vocabulary.test(test)
         self._asked[needle] |= STARTING if starting else CONTAINED
-        return 2 * needle + starting
+        self._found.append((int(self.tables[number, _NEEDLES]), 2 * needle + starting, atom))
 
-    def _ordered(self, pairs: list[tuple[float, int]]) -> int:
-        for limit, atom in sorted(pairs):
-            self._limits.append(limit)
-            self._limited.append(atom)
-        return len(self._limits)
-
-    def _pairs(self, texts_: int, keys: int) -> Longs:
-        equal = np.array(self._equal, np.int64).reshape(-1, 3)
-        found = np.array(self._found, np.int64).reshape(-1, 3)
-        found[:, 1] += texts_
-        rows = np.concatenate((equal, found))
+    def _pairs(self, keys: int) -> Longs:
+        equal, found, valued = (
+            np.array(rows, np.int64).reshape(-1, 3) for rows in (self._equal, self._found, self._valued)
+        )
+        found[:, 1] += len(self._texts)
+        valued[:, 1] += len(self._texts) + 2 * len(self._needles)
+        rows = np.concatenate((equal, found, valued))
         slots = np.zeros((_room(len(rows)), 2), np.int64)
         entries.fill_pairs(rows[:, 0] * keys + rows[:, 1], np.ascontiguousarray(rows[:, 2]), slots)
         return slots
@@ -155,6 +189,12 @@ def _needles(tables: list[Table]) -> dict[str, int]:
     found = {str(test.literal) for table in tables for test in table if test is not None and _is_found(test)}
     ordered = sorted(((len(literal.encode()), literal) for literal in found), reverse=True)
     return {literal: number for number, (_, literal) in enumerate(ordered)}
+
+
+def _limits(tables: list[Table]) -> Floats:
+    """All numbers that are compared with, ascending."""
+    given = [test.limit() for table in tables for test in table if test is not None]
+    return np.unique(np.array([limit for limit in given if limit is not None and not isnan(limit)], np.float64))
 
 
 def _is_found(test: Test) -> bool:

@@ -16,10 +16,11 @@ from semcast.matching.xpath.kernels.compiled import inner, sort
 
 INSIDE, LOOPS, STAR, ELEMENT_TABLE, TEXT_TABLE, CHILDREN, ATTRIBUTE_TABLES = range(7)
 """Columns of places; the last two are where its rows begin, up to those of the next place."""
-PLACES, PRESENT, EQUALS, NEEDLES, NUMBERS, OTHERS, ASKED_END, TEXTS = range(8)
+PLACES, PRESENT, EQUALS, NEEDLES, VALUES, OTHERS, UPPER, LOWER, ASKED_END, TEXTS = range(10)
 """Columns of states: where its slices of the pool begin, each up to the next. Its places, then what is asked for at
-its node: atoms that are met by being there, tables of equal texts, rows of needles, of numbers, and of what is tried
-one by one. TEXTS is the state of the texts that are its children, DEAD where nobody asks for them."""
+its node: atoms that are met by being there, tables of equal texts, of needles, of equal numbers, then atoms that are
+met by all but one text or number, by numbers below a limit, by numbers above one, the last two in the order of their
+limits. TEXTS is the state of the texts that are its children, DEAD where nobody asks for them."""
 STATES, POOLED, LINKED, STAMP = range(4)
 """What ``counts`` counts."""
 DEAD, FULL = 0, -1
@@ -37,7 +38,10 @@ class Nfa(NamedTuple):
     children: Ints  # symbol, place
     attributes: Ints  # symbol, table
     wild: Ints
-    tables: Ints  # [table]: what its state holds of it from PRESENT to OTHERS, or -1
+    tables: (
+        Ints  # [table]: what states hold of it from PRESENT to VALUES, or -1, and where its lists begin in ``asked``
+    )
+    asked: Ints  # atoms of each table, as states hold them from OTHERS to LOWER
 
 
 class Dfa(NamedTuple):
@@ -177,11 +181,27 @@ def _append(value, dfa):  # type: ignore[no-untyped-def]
 def _ask(state, begin, end, nfa, dfa):  # type: ignore[no-untyped-def]
     """Put what the gathered tables from ``begin`` to ``end`` ask for into the slices of a state."""
     for column in range(PRESENT, ASKED_END):
+        first = dfa.counts[POOLED]
         for i in range(begin, end):
-            asked = nfa.tables[dfa.gathered[i], column - PRESENT]
-            if asked >= 0:
-                _append(asked, dfa)
+            table = nfa.tables[dfa.gathered[i]]
+            if column >= OTHERS:
+                for k in range(table[column - PRESENT], table[column - PRESENT + 1]):
+                    _append(nfa.asked[k], dfa)
+            elif table[column - PRESENT] >= 0:
+                _append(table[column - PRESENT], dfa)
+        if column >= UPPER:
+            sort(dfa.pool, first, dfa.counts[POOLED])
         dfa.states[state, column + 1 : ASKED_END + 1] = dfa.counts[POOLED]
+
+
+@inner
+def _size(begin, end, nfa, dfa):  # type: ignore[no-untyped-def]
+    """How much of the pool the gathered tables from ``begin`` to ``end`` take at most."""
+    found = (end - begin) * (OTHERS - PRESENT)
+    for i in range(begin, end):
+        table = nfa.tables[dfa.gathered[i]]
+        found += table[ASKED_END - PRESENT] - table[OTHERS - PRESENT]
+    return found
 
 
 @inner
@@ -202,16 +222,19 @@ def _tables_of(column, places, at, nfa, dfa):  # type: ignore[no-untyped-def]
 
 @inner
 def _made(count, nfa, dfa):  # type: ignore[no-untyped-def]
-    """A state for the gathered places, and one for the texts below."""
+    """A state for the gathered places, and one for the texts below; FULL without room."""
+    end = _tables_of(ELEMENT_TABLE, count, count, nfa, dfa)
+    last = _tables_of(TEXT_TABLE, count, end, nfa, dfa)
+    if not _has_room(count + _size(count, last, nfa, dfa), dfa):
+        return FULL
     state = _new(dfa)
     for i in range(count):
         _append(dfa.gathered[i], dfa)
     dfa.states[state, PRESENT : ASKED_END + 1] = dfa.counts[POOLED]
-    _ask(state, count, _tables_of(ELEMENT_TABLE, count, count, nfa, dfa), nfa, dfa)
-    texts = _tables_of(TEXT_TABLE, count, count, nfa, dfa)
-    if texts > count:
+    _ask(state, count, end, nfa, dfa)
+    if last > end:
         dfa.states[state, TEXTS] = _new(dfa)
-        _ask(dfa.states[state, TEXTS], count, texts, nfa, dfa)
+        _ask(dfa.states[state, TEXTS], end, last, nfa, dfa)
     return state
 
 
@@ -220,12 +243,11 @@ def start(nfa, dfa):  # type: ignore[no-untyped-def]
     """The state at the document node, in a Dfa that is new or was emptied; False if there is no room."""
     dfa.counts[STAMP] += 1
     count = _put(0, 0, nfa, dfa)
-    if not _has_room(11 * count + 8, dfa):
+    if not _has_room(0, dfa):
         return False
     _new(dfa)  # DEAD
     sort(dfa.gathered, 0, count)
-    _made(count, nfa, dfa)
-    return True
+    return _made(count, nfa, dfa) != FULL
 
 
 @inner
@@ -250,13 +272,16 @@ def following(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
     state >>= SHIFT
     count = _gather(state, symbol, nfa, dfa)
     found = DEAD
-    if not _has_room(11 * count, dfa):
+    if not _has_room(0, dfa):
         return FULL
     if count > 0:
         sort(dfa.gathered, 0, count)
         slot = _slot_of(count, dfa)
         if dfa.slots[slot] < 0:
-            dfa.slots[slot] = _made(count, nfa, dfa)
+            made = _made(count, nfa, dfa)
+            if made == FULL:
+                return FULL
+            dfa.slots[slot] = made
         found = _signed(dfa.slots[slot], nfa, dfa)
     _link(np.int64(state) * 2 * len(nfa.wild) + symbol, found, dfa)
     return found
@@ -277,7 +302,7 @@ def attributes(state, symbol, nfa, dfa):  # type: ignore[no-untyped-def]
         count = _collect(_lookup(nfa.attributes, begin, end, ANY), count, dfa)
         if wild >= 0:
             count = _collect(_lookup(nfa.attributes, begin, end, wild), count, dfa)
-    if not _has_room(5 * count, dfa):
+    if not _has_room(_size(0, count, nfa, dfa), dfa):
         return FULL
     found = DEAD
     if count > 0:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from semcast.matching.xpath.kernels.compiled import inlined, inner
+from semcast.matching.xpath.kernels.compiled import inlined
 
 ONE = np.uint64(1)
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
@@ -23,18 +22,3 @@ def drop(number, words):  # type: ignore[no-untyped-def]
 @inlined
 def is_in(number, words):  # type: ignore[no-untyped-def]
     return (words[number >> 6] >> np.uint64(number & 63)) & ONE != np.uint64(0)
-
-
-@inner
-def put_all(begin, end, words):  # type: ignore[no-untyped-def]
-    """All numbers from ``begin`` to ``end``, a word at a time."""
-    if begin >= end:
-        return
-    first, last = begin >> 6, (end - 1) >> 6
-    head, tail = ALL << np.uint64(begin & 63), ALL >> np.uint64(63 - ((end - 1) & 63))
-    if first == last:
-        words[first] |= head & tail
-        return
-    words[first] |= head
-    words[first + 1 : last] = ALL
-    words[last] |= tail

@@ -1,7 +1,7 @@
 """What a document has of what profiles ask for: the *atoms* that are met.
 
-An atom is a spine, or a spine and one test on the text at its end. Atoms are numbered so that those which are met
-together stand together: limits of one table ascend, so all that a value passes are one run of bits.
+An atom is a spine, or a spine and one test on the text at its end. Atoms of limits are numbered in the order of these,
+so a state goes through those that a number passes, and stops at the first that it does not.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from semcast.matching.xpath.kernels.automaton import (
     ASKED_END,
     EQUALS,
     FULL,
+    LOWER,
     NEEDLES,
-    NUMBERS,
     OTHERS,
     PRESENT,
+    UPPER,
+    VALUES,
     link,
     linked,
 )
-from semcast.matching.xpath.kernels.bits import put, put_all
+from semcast.matching.xpath.kernels.bits import put
 from semcast.matching.xpath.kernels.compiled import inlined, inner
 from semcast.matching.xpath.kernels.needles import CONTAINED, STARTING, TOO_MANY, Needles, find
 from semcast.matching.xpath.kernels.texts import hashed, holds, number, same
 
-VALUES, LIMITS = 0, 1
-"""Columns of rows of numbers: where those that must be equal begin, then the limits of <, <=, > and >=, and the end."""
-FIRST_NUMBER, SHORTEST, LONGEST, KEYS, SLOTTED, REMEMBERED, KEPT = range(7)
-"""What ``sizes`` holds: the atom of the first number, the lengths of texts that must be equal, how many keys there are
-(one for each such text, then two for each needle: to contain it, to start with it), how many slots of ``memory`` are
-in use, and how much of these and of ``kept`` is taken."""
-STAMP, LEAST, GREATEST = range(3)
-"""Columns of ranges: in which document a row met a number last, and the least and greatest that it met there."""
-SERIAL, VISITS, TOUCHED, ELEMENT, HIT_COUNT, HELD_COUNT, CANDIDATE, EPOCH, SLOTS, CHAINED, VERIFIED, FIRED, TRIED, FIRST_TEXT, LAST_TEXT = range(15)  # fmt: skip # noqa: E501
+FIRST_OTHER, SHORTEST, LONGEST, KEYS, SLOTTED, REMEMBERED, KEPT = range(7)
+"""What ``sizes`` holds: the first atom of those that one text or number alone does not meet, the lengths of texts that
+are compared with, how many keys there are (one for each such text, two for each needle: to contain it, to start with
+it, and one for each limit), how many slots of ``memory`` are in use, and how much of these and of ``kept`` is taken."""
+SEEN, MET_OTHERS, MET_UPPER, MET_LOWER = range(4)
+"""Columns of what was seen of a state: in which document last, whether all its OTHERS are met, and up to where its
+UPPER (from their end) and its LOWER are."""
+SERIAL, VISITS, ELEMENT, HIT_COUNT, HELD_COUNT, CANDIDATE, EPOCH, SLOTS, CHAINED, VERIFIED, FIRED, TRIED, FIRST_TEXT, LAST_TEXT = range(14)  # fmt: skip # noqa: E501
 """Where the counts of Notes stand: which document, how many of what, and how far it got."""
 _FEW = 2  # tables that are asked one by one
 
@@ -49,8 +50,9 @@ class Tables(NamedTuple):
     text_slots: Ints  # a text, by hash
     needles: Needles
     pairs: Longs  # (table or row) · keys + key + 1 or 0, and its atom
-    numbers: Ints
-    limit: Floats  # number i belongs to the atom FIRST_NUMBER + i
+    limits: Floats  # ascending
+    passed: Ints  # [2 · limits below, + 1 if it is one]: the first UPPER that is met, the first LOWER that is not
+    other_than: Ints  # [atom - FIRST_OTHER]: the key of the one text or limit that does not meet it
     searches: Ints  # [row]: where its slice of ``search`` begins, up to that of the next
     search: Ints  # test, atom
     memory: Longs  # state · keys + key + 1 or 0, and where in ``kept`` the number of its atoms stands, and these
@@ -63,8 +65,6 @@ class Notes(NamedTuple):
     counts: Longs
     met: Words  # atoms
     seen: Longs  # [state]
-    ranges: Floats
-    touched: Ints  # rows of numbers that met one
     hit: Longs  # [condition]
     held: Longs
     hits: Ints
@@ -78,17 +78,6 @@ def first_not_below(values, begin, end, value):  # type: ignore[no-untyped-def]
     while begin < end:
         middle = (begin + end) >> 1
         if values[middle] < value:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
-
-
-@inner
-def first_above(values, begin, end, value):  # type: ignore[no-untyped-def]
-    while begin < end:
-        middle = (begin + end) >> 1
-        if values[middle] <= value:
             begin = middle + 1
         else:
             end = middle
@@ -192,74 +181,71 @@ def _look_up_needles(state, first, last, data, begin, end, pool, tables, tests, 
 
 
 @inlined
-def _look_up_number(first, last, value, pool, tables, notes):  # type: ignore[no-untyped-def]
-    """Note a number at rows. Limits are looked at in the end, once for all numbers of a document."""
-    counts, ranges, numbers, limit = notes.counts, notes.ranges, tables.numbers, tables.limit
-    serial = counts[SERIAL]
+def _look_up_others(first, last, text, limit, seen, pool, tables, met):  # type: ignore[no-untyped-def]
+    """All are met but those by this very text, or number, if anybody compares with it; -1 where nobody does."""
+    if text < 0 and limit < 0:
+        seen[MET_OTHERS] = 1
     for i in range(first, last):
-        row = pool[i]
-        if ranges[row, STAMP] != serial:
-            ranges[row, STAMP] = serial
-            ranges[row, LEAST] = value
-            ranges[row, GREATEST] = value
-            notes.touched[counts[TOUCHED]] = row
-            counts[TOUCHED] += 1
-        elif value < ranges[row, LEAST]:
-            ranges[row, LEAST] = value
-        elif value > ranges[row, GREATEST]:
-            ranges[row, GREATEST] = value
-        begin, end = numbers[row, VALUES], numbers[row, LIMITS]
-        if begin < end:
-            at = first_not_below(limit, begin, end, value)
-            if at < end and limit[at] == value:
-                put(tables.sizes[FIRST_NUMBER] + at, notes.met)
+        but = tables.other_than[pool[i] - tables.sizes[FIRST_OTHER]]
+        if but != text and but != limit:
+            put(pool[i], met)
+
+
+@inlined
+def _look_up_limits(upper, lower, place, seen, pool, tables, met):  # type: ignore[no-untyped-def]
+    """Put what a number passes and no number of the same state did before."""
+    fewest, most = tables.passed[place, 0], tables.passed[place, 1]
+    at = seen[MET_UPPER]
+    while at > upper and pool[at - 1] >= fewest:
+        at -= 1
+        put(pool[at], met)
+    seen[MET_UPPER] = at
+    at = seen[MET_LOWER]
+    while at < lower and pool[at] < most:
+        put(pool[at], met)
+        at += 1
+    seen[MET_LOWER] = at
 
 
 @inner
 def look_up(data, pool, states, tables, tests, notes):  # type: ignore[no-untyped-def]
     """Look the texts of all visits up; the hash and the number of a text are taken at most once."""
-    counts, visits, seen, met = notes.counts, notes.visits, notes.seen, notes.met
+    counts, visits, met = notes.counts, notes.visits, notes.met
     sizes, pairs, memory, kept = tables.sizes, tables.pairs, tables.memory, tables.kept
     serial, shortest, longest = counts[SERIAL], sizes[SHORTEST], sizes[LONGEST]
+    first_limit = sizes[KEYS] - len(tables.limits)
     for visit in range(counts[VISITS]):
-        state, begin, end = visits[visit, 0], visits[visit, 1], visits[visit, 2]
-        present, equals, needles = states[state, PRESENT], states[state, EQUALS], states[state, NEEDLES]
-        numbers, others, last = states[state, NUMBERS], states[state, OTHERS], states[state, ASKED_END]
-        if seen[state] != serial:
-            seen[state] = serial
-            for i in range(present, equals):
+        state, begin, end = np.int64(visits[visit, 0]), visits[visit, 1], visits[visit, 2]
+        row, seen = states[state], notes.seen[state]
+        if seen[SEEN] != serial:
+            seen[SEEN] = serial
+            seen[MET_OTHERS] = 0
+            seen[MET_UPPER], seen[MET_LOWER] = row[LOWER], row[LOWER]
+            for i in range(row[PRESENT], row[EQUALS]):
                 put(pool[i], met)
-        if equals < needles and shortest <= end - begin <= longest:
+        others = row[OTHERS] < row[UPPER] and not seen[MET_OTHERS]
+        text = -1
+        if (others or row[EQUALS] < row[NEEDLES]) and shortest <= end - begin <= longest:
             text = _text_of(data, begin, end, tables.texts, tables.text_slots, tests.literals)
             if text >= 0:
-                _look_up_key(np.int64(state), equals, needles, text, pool, sizes, pairs, memory, kept, met)
-        if needles < numbers and begin < end:
-            _look_up_needles(np.int64(state), needles, numbers, data, begin, end, pool, tables, tests, notes)
-        if numbers < others:
+                _look_up_key(state, row[EQUALS], row[NEEDLES], text, pool, sizes, pairs, memory, kept, met)
+        if row[NEEDLES] < row[VALUES] and begin < end:
+            _look_up_needles(state, row[NEEDLES], row[VALUES], data, begin, end, pool, tables, tests, notes)
+        limit = -1
+        if others or row[VALUES] < row[OTHERS] or row[UPPER] < row[ASKED_END]:
             value = _number(data, begin, end, tests)
             if value == value:
-                _look_up_number(numbers, others, value, pool, tables, notes)
-        if others < last:
-            _try(others, last, data, begin, end, pool, tables, tests, met)
+                at = first_not_below(tables.limits, 0, len(tables.limits), value)
+                if at < len(tables.limits) and tables.limits[at] == value:
+                    limit = first_limit + at
+                    _look_up_key(state, row[VALUES], row[OTHERS], limit, pool, sizes, pairs, memory, kept, met)
+                _look_up_limits(row[UPPER], row[ASKED_END], 2 * at + (limit >= 0), seen, pool, tables, met)
+        if others:
+            _look_up_others(row[OTHERS], row[UPPER], text, limit, seen, pool, tables, met)
 
 
-@inlined
-def look_up_limits(tables, notes):  # type: ignore[no-untyped-def]
-    """The limits that the numbers of a document pass: the least passes most of < and <=, the greatest of > and >=."""
-    numbers, limit, met, base = tables.numbers, tables.limit, notes.met, tables.sizes[FIRST_NUMBER]
-    for i in range(notes.counts[TOUCHED]):
-        row = notes.touched[i]
-        least, greatest = notes.ranges[row, LEAST], notes.ranges[row, GREATEST]
-        below, up_to, above = numbers[row, LIMITS], numbers[row, LIMITS + 1], numbers[row, LIMITS + 2]
-        since, end = numbers[row, LIMITS + 3], numbers[row, LIMITS + 4]
-        if below < up_to:
-            put_all(base + first_above(limit, below, up_to, least), base + up_to, met)
-        if up_to < above:
-            put_all(base + first_not_below(limit, up_to, above, least), base + above, met)
-        if above < since:
-            put_all(base + above, base + first_not_below(limit, above, since, greatest), met)
-        if since < end:
-            put_all(base + since, base + first_above(limit, since, end, greatest), met)
+def nothing_seen(states: int) -> Longs:
+    return np.zeros((states, 4), np.int64)
 
 
 def forget_states(tables: Tables) -> None:

@@ -17,9 +17,7 @@ from semcast.matching.xpath.kernels.lookup import (
     LAST_TEXT,
     SERIAL,
     SLOTS,
-    TOUCHED,
     look_up,
-    look_up_limits,
 )
 from semcast.matching.xpath.kernels.scanner import BEGIN, END
 from semcast.matching.xpath.kernels.texts import forget
@@ -43,7 +41,7 @@ def _begin(document, room, tests, notes):  # type: ignore[no-untyped-def]
     counts = notes.counts
     counts[SERIAL] += 1
     counts[EPOCH] += 1
-    for count in (HIT_COUNT, HELD_COUNT, TOUCHED, CANDIDATE, SLOTS):
+    for count in (HIT_COUNT, HELD_COUNT, CANDIDATE, SLOTS):
         counts[count] = 0
     counts[ELEMENT] = document[0]
     counts[FIRST_TEXT] = room.elements[document[0], BEGIN]
@@ -94,7 +92,6 @@ def whole(known: int) -> Callable[..., Any]:
             look_up(room.data, dfa.pool, dfa.states, tables, tests, notes)
             if not walked:
                 return row, NO_STATES
-            look_up_limits(tables, notes)
             fire(notes, watches)
             if not verify(document, room, translate, nfa.wild, tests, notes, conditions):
                 return row, NO_STORE
