@@ -105,7 +105,7 @@ def test_costs_stand_in_their_order_and_nothing_is_missed(scheme: str, world: Wo
         assert cost.oracle_bound <= cost.plan_with_leg + 1e-9  # type: ignore[operator]
     if scheme == "unicast":
         assert cost.plan_with_leg == pytest.approx(cost.unicast)
-    if scheme == "spt":
+    if scheme in ("spt", "semnet"):
         assert cost.plan_with_leg == pytest.approx(cost.spt)
 
 
@@ -135,7 +135,7 @@ def test_of_several_sources_each_message_costs_what_it_costs_from_its_own(scheme
     assert (whole.missed, whole.messages) == (0, matches.rows)
     if scheme == "unicast":
         assert whole.plan_with_leg == pytest.approx(whole.unicast)
-    if scheme == "spt":
+    if scheme in ("spt", "semnet"):
         assert whole.plan_with_leg == pytest.approx(whole.spt)
 
 

@@ -33,6 +33,7 @@ class SemanticNetwork:
         self.delivered: dict[str, list[Packet]] = {}
         self.answers: dict[str, list[Subscribed]] = {}
         self.notes: list[Note] = []
+        self.offered: Counter[str] = Counter()
         self.lost: set[Link] = set()
         self.twice: set[Link] = set()
         self._queue: deque[tuple[str, str, bytes]] = deque()
@@ -45,7 +46,8 @@ class SemanticNetwork:
         self._from_outside(user, router, Unsubscribe())
 
     def offer(self, producer: str, router: str, descriptor: str, payload: bytes = b"payload") -> None:
-        self._from_outside(producer, router, Offer(descriptor.encode(), payload))
+        self.offered[producer] += 1
+        self._from_outside(producer, router, Offer(self.offered[producer], descriptor.encode(), payload))
 
     def tell(self, router: str, frame: AnyFrame) -> None:
         self._from_outside("operator", router, frame)

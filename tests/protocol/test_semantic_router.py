@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from semcast.profiles.semantic import MAX_TEXT, parse
-from semcast.protocol.frames.semantic import Interest, Packet, Shed
+from semcast.protocol.frames.semantic import Interest, Offer, Packet, Shed
 from semcast.protocol.machine import Note, Received
 from semcast.protocol.semantic_ports import Matching
 from semcast.protocol.semantic_router import ROLES, RouterSettings
@@ -180,6 +180,14 @@ def test_a_lost_update_is_said_again_and_copies_change_nothing() -> None:
     for _ in range(3):
         network.tick()
     assert not network.sent, "what is confirmed is not repeated"
+
+
+def test_an_offer_that_comes_twice_is_one_packet() -> None:
+    network = figure_4_1()
+    network.subscribe("Alice", "6", "A")
+    for _ in range(2):
+        network.tell("1", Offer(7, packet("A").encode(), b""))
+    assert network.got() == {"Alice": [1]}
 
 
 def test_a_router_that_starts_anew_learns_everything_again() -> None:

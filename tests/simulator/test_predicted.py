@@ -10,7 +10,7 @@ from semcast.model.message import unpacked
 from semcast.protocol.coordinator import Coordinator
 from semcast.protocol.filters import Filter
 from semcast.sim.cast import logs
-from semcast.sim.scenario import SCHEMES, Clients, Coordinators, Publishers, Scenario, Stream
+from semcast.sim.scenario import CHANNEL_SCHEMES, Clients, Coordinators, Publishers, Scenario, Stream
 from semcast.sim.simulation import Simulation
 from semcast.trees.declared import Overlay
 from tests.simulator.predicted import predicted
@@ -40,7 +40,7 @@ def _scenario(scheme: str, sources: int) -> Scenario:
 
 
 @pytest.mark.parametrize("sources", [1, 2])
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", CHANNEL_SCHEMES)
 def test_transmissions_are_those_that_the_plan_predicts(scheme: str, sources: int) -> None:
     simulation = Simulation(_scenario(scheme, sources), seed=3)
     agenda, meters = simulation.driver.agenda, simulation.driver.meters

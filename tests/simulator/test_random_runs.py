@@ -9,14 +9,14 @@ import sys
 import pytest
 
 from semcast.sim.random_runs import STILL_S, outcome, random_scenario
-from semcast.sim.scenario import SCHEMES
+from semcast.sim.scenario import CHANNEL_SCHEMES
 from semcast.sim.simulation import Simulation
 
 
 def test_seeds_draw_all_schemes_and_all_kinds_of_faults_within_their_bounds() -> None:
     drawn = [random_scenario(seed) for seed in range(150)]
     assert drawn == [random_scenario(seed) for seed in range(150)]
-    assert {scenario.scheme for scenario in drawn} == set(SCHEMES)
+    assert {scenario.scheme for scenario in drawn} == set(CHANNEL_SCHEMES)
     assert 5 < sum(scenario.calm for scenario in drawn) < 50
     for scenario in drawn:
         assert 4 <= scenario.topology.brokers <= 9

@@ -15,7 +15,7 @@ from semcast.protocol.frames import Deliver
 from semcast.protocol.machine import Command, Event, Note, Received
 from semcast.sim.faults import Crash, Loss, StoreCut
 from semcast.sim.random_runs import random_scenario
-from semcast.sim.scenario import SCHEMES, Clients, Publishers, Scenario, Stream
+from semcast.sim.scenario import CHANNEL_SCHEMES, Clients, Publishers, Scenario, Stream
 from semcast.sim.scenario_file import read_scenario, scenario_of
 from semcast.sim.simulation import Report, Simulation
 from semcast.trees.declared import Overlay
@@ -47,7 +47,7 @@ def journal(chosen: Scenario, seed: int) -> bytes:
     return b"".join(lines)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", CHANNEL_SCHEMES)
 def test_where_nothing_fails_every_scheme_delivers_everything_once(scheme: str) -> None:
     report = run(scenario(scheme))
     assert report.violations == []

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from semcast.sim.cast import Client
 from semcast.sim.faults import Partition
-from semcast.sim.scenario import SCHEMES, Coordinators, Publishers, Scenario, Stream
+from semcast.sim.scenario import CHANNEL_SCHEMES, Coordinators, Publishers, Scenario, Stream
 from semcast.sim.simulation import Simulation
 from semcast.sim.workload import profile_text
 from semcast.trees import Broker, Link, Topology
@@ -44,7 +44,7 @@ class Changes(RuleBasedStateMachine):
         self.down: list[str] = []
         self.cuts: list[Partition] = []
 
-    @initialize(scheme=st.sampled_from(SCHEMES), seed=st.integers(0, 1 << 16))
+    @initialize(scheme=st.sampled_from(CHANNEL_SCHEMES), seed=st.integers(0, 1 << 16))
     def begin(self, scheme: str, seed: int) -> None:
         chosen = Scenario(
             scheme=scheme,

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def match(
     profiles: Annotated[Path, typer.Option(help="Profiles: JSON Lines, CSV or Parquet with id, language and text.")],
     messages: Annotated[
-        Path, typer.Option(help="Messages: a file, folder or pattern of JSON Lines, CSV, Parquet or (xpath) XML.")
+        Path,
+        typer.Option(help="Messages: a file, folder or pattern of JSON Lines, CSV, Parquet or (xpath, semantic) XML."),
     ],
     out: Annotated[
         Path | None,

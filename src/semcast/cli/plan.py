@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 _SCHEMES = (
     "masked (few trees, each message over its cheapest, to exactly its gateways), unicast (a copy per gateway), "
-    "spt (filtered at every hop), semcast (2005), semcast-merge, semcast-noisemerge, semcast-threshold (2004), "
-    "semcast-o (2005 with central trees)."
+    "spt and semnet (filtered at every hop), semcast (2005), semcast-merge, semcast-noisemerge, "
+    "semcast-threshold (2004), semcast-o (2005 with central trees)."
 )
 
 

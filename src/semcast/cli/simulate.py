@@ -65,11 +65,11 @@ def simulate(
 def _one(path: Path | None, seed: int, out: Path | None, json: bool) -> None:
     from semcast.cli.render_simulate import show, show_violations
     from semcast.sim.random_runs import random_scenario
-    from semcast.sim.simulation import Simulation
+    from semcast.sim.semnet import simulation_of
 
     scenario = _read(path) if path is not None else random_scenario(seed)
     with _Output(out) as sink, render.step(f"simulating {scenario.name or path}") as step:
-        run = Simulation(scenario, seed, sink=sink)
+        run = simulation_of(scenario, seed, sink=sink)
         report = run.run(lambda done, total: step.note(f"{done:.0f} of {total:.0f} simulated seconds"))
     if json:
         render.data(report.as_dict())
@@ -88,13 +88,13 @@ def _one(path: Path | None, seed: int, out: Path | None, json: bool) -> None:
 def _replayed(path: Path, json: bool) -> None:
     from semcast.sim.journal import Comparison, read_header
     from semcast.sim.scenario_file import scenario_of
-    from semcast.sim.simulation import Simulation
+    from semcast.sim.semnet import simulation_of
 
     header = read_header(path)
     scenario = scenario_of(header.scenario)
     with path.open("rb") as lines, render.step(f"replaying {path}") as step:
         comparison = Comparison(lines)
-        run = Simulation(scenario, header.seed, sink=comparison)
+        run = simulation_of(scenario, header.seed, sink=comparison)
         run.run(lambda done, total: step.note(f"{done:.0f} of {total:.0f} simulated seconds"))
         difference = comparison.end()
     if json:

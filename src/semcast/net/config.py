@@ -46,6 +46,8 @@ class Config(Part, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.scheme not in SCHEMES:
             raise TableError("scheme", f"there is no {self.scheme!r}; there is {', '.join(SCHEMES)}")
+        if self.scheme == "semnet":
+            raise TableError("scheme", "semantic routers run in `semcast simulate` only so far")
         if self.channels < 1:
             raise TableError("channels", f"at least one is needed, not {self.channels}")
         if self.coordinators.count < 1:

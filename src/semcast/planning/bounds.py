@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import msgspec
 
-from semcast.planning.plan import Plan, PlannedChannel
+from semcast.planning.plan import PER_HOP, Plan, PlannedChannel
 from semcast.trees import DisseminationTree, Routes, Topology, join_within
 from semcast.trees.graph import FloatArray
 
@@ -54,7 +54,7 @@ def _fitted(
 
 def _users(plan: Plan, channel: PlannedChannel, sources: Sequence[str]) -> Sequence[str]:
     """The sources that send over a channel: where trees hang at sources, that one alone."""
-    return [channel.rendezvous] if plan.scheme in ("unicast", "spt") else sources
+    return [channel.rendezvous] if plan.scheme in ("unicast", *PER_HOP) else sources
 
 
 def _legs(channel: PlannedChannel, topology: Topology, routes: Routes, sources: Sequence[str]) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,7 +22,7 @@ from semcast.planning import masked
 from semcast.planning.demands import demand_of
 from semcast.planning.masked import MaskedChannels
 from semcast.planning.origins import Origins
-from semcast.planning.plan import Plan, PlannedChannel
+from semcast.planning.plan import PER_HOP, Plan, PlannedChannel
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees import Demand, Routes, Topology, Tree, low_cost_tree
@@ -29,7 +30,7 @@ from semcast.trees.estimate import JoinEstimate
 from semcast.trees.joins import Closest
 from semcast.trees.steiner import shortest_path_tree, takahashi_matsuyama
 
-SCHEMES = ("masked", "unicast", "spt", *PAPER_SCHEMES)
+SCHEMES = ("masked", "unicast", "spt", "semnet", *PAPER_SCHEMES)
 MAX_CHANNELS = 64
 
 
@@ -70,8 +71,8 @@ def make_plan(scheme: str, request: Request, say: Callable[[str], None] = lambda
         return builder.masked()
     if scheme == "unicast":
         return builder.unicast()
-    if scheme == "spt":
-        return builder.spt()
+    if scheme in PER_HOP:
+        return builder.per_hop(scheme)
     return builder.papers(scheme)
 
 
@@ -123,8 +124,11 @@ class _Builder:
             channels.append(self._planned(len(channels), self._expression(profiles), profiles, 1 << bit, tree))
         return self._plan("unicast", self._rated(channels), {})
 
-    def spt(self) -> Plan:
-        """One tree of shortest paths from each source, on which every broker filters by content."""
+    def per_hop(self, scheme: str) -> Plan:
+        """One tree of shortest paths from each source, on which every broker filters by content.
+
+        ``spt`` and ``semnet`` carry the same; of ``semnet`` the plan also says what its routers have to keep.
+        """
         bits = self._wanted_bits()
         everyone = range(len(self._subscriptions.distinct))
         gateways = sum(1 << bit for bit in bits)
@@ -134,7 +138,22 @@ class _Builder:
             channel = self._planned(len(channels), None, everyone, gateways, found.tree)
             only = name if len(self._sources) > 1 else None
             channels.append(msgspec.structs.replace(channel, source=only))
-        return self._plan("spt", self._rated(channels), {})
+        return self._plan(scheme, self._rated(channels), self._filters(channels) if scheme == "semnet" else {})
+
+    def _filters(self, channels: Sequence[PlannedChannel]) -> dict[str, float]:
+        """Profiles in the filters of a router's ports, before any are absorbed: mean and most over all that forward."""
+        gateways = {name: 1 << bit for bit, name in enumerate(self._subscriptions.gateways)}
+        kept: Counter[str] = Counter()
+        for channel in channels:
+            below = dict(gateways)
+            for parent, child in reversed(channel.tree):
+                behind = below.get(child, 0)
+                below[parent] = below.get(parent, 0) | behind
+                kept[parent] += sum(bool(held & behind) for held in self._subscriptions.gateway_sets)
+        return {
+            "filters": sum(kept.values()) / max(1, len(kept)),
+            "largest_filters": float(max(kept.values(), default=0)),
+        }
 
     def papers(self, scheme: str) -> Plan:
         """Hierarchies, merged; a low-cost tree per channel (2005), or a central one (SemCast-O)."""

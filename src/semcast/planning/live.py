@@ -17,7 +17,7 @@ import numpy as np
 
 from semcast.channels.expressions import any_of, text
 from semcast.model import SemcastError
-from semcast.planning.plan import Plan, PlannedChannel
+from semcast.planning.plan import PER_HOP, Plan, PlannedChannel
 from semcast.trees import DisseminationTree, Topology, Tree
 from semcast.trees.joins import Closest
 from semcast.trees.masked_tree import as_tree, parents, spanning
@@ -115,7 +115,7 @@ class LivePlan:
         self._scheme: _Scheme
         if plan.scheme == "masked":
             self._scheme = _Masked(plan, topology, self._held)
-        elif plan.scheme == "spt":
+        elif plan.scheme in PER_HOP:
             self._scheme = _ShortestPaths(plan, topology, self._held)
         elif plan.scheme == "unicast":
             self._scheme = _Unicast(plan, topology, self._held)

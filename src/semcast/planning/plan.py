@@ -16,7 +16,9 @@ from semcast.channels.expressions import Expression
 from semcast.model import SemcastError
 from semcast.trees import Topology, Tree
 
-FILTERED = ("masked", "spt")
+PER_HOP = ("spt", "semnet")
+"""Schemes with a tree of shortest paths per source, on which every broker filters by content."""
+FILTERED = ("masked", *PER_HOP)
 """Schemes whose trees carry a message only where somebody wants it: by masks, or by content at every hop."""
 
 

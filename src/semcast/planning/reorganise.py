@@ -15,7 +15,7 @@ from semcast.planning.changes import Delta, LivePlan, aligned, delta, worth_it
 from semcast.planning.cost import cost_of
 from semcast.planning.live import Covers, fresh
 from semcast.planning.masked import MaskedChannels
-from semcast.planning.plan import Plan, PlanError
+from semcast.planning.plan import PER_HOP, Plan, PlanError
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees import Tree
 
@@ -99,7 +99,7 @@ def _compared(
     old: Plan, request: Request, covers: Covers, least_gain: float, say: Callable[[str], None]
 ) -> Reorganised:
     new = make_plan(old.scheme, request, say)
-    if old.scheme in ("spt", "unicast") and set(old.sources) != set(request.entered.sources):
+    if old.scheme in ("unicast", *PER_HOP) and set(old.sources) != set(request.entered.sources):
         return _result(old, aligned(old, new), None)  # its paths lead from elsewhere
     say("the old channels under today's subscriptions")
     current = followed(old, request, covers)

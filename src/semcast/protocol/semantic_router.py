@@ -92,6 +92,7 @@ class SemanticRouter:
         self._local: Prefilter[str] | None = None
         self._shed: int | None = None
         self._seen: dict[tuple[str, str], tuple[int, int]] = {}
+        self._offered: dict[str, int] = {}
         self._number = self._version = 0
         self._greeted = False
 
@@ -120,8 +121,8 @@ class SemanticRouter:
                 return self._subscribe(sender, text, now)
             case Unsubscribe():
                 return self._wants(sender, None, now)
-            case Offer(content, payload):
-                return self._offer(sender, content, payload)
+            case Offer() as offer:
+                return self._offer(sender, offer)
             case Shed(depth):
                 self._shed = depth
         return []
@@ -230,12 +231,17 @@ class SemanticRouter:
 
     # --- packets
 
-    def _offer(self, producer: str, content: bytes, payload: bytes) -> list[Command]:
+    def _offer(self, producer: str, offer: Offer) -> list[Command]:
         tree = self.settings.source if self.settings.source is not None else next(iter(self.trees), "")
         if not self.settings.users or tree not in self.trees:
             return [Note("refused offer", {"sender": producer})]
+        if offer.number <= self._offered.get(producer, 0):
+            self._count(producer).copies += 1
+            return []
+        self._offered[producer] = offer.number
         self._number += 1
-        return self._packet(producer, Packet(tree, self.id, self._incarnation, self._number, content, payload))
+        packet = Packet(tree, self.id, self._incarnation, self._number, offer.descriptor, offer.payload)
+        return self._packet(producer, packet)
 
     def _packet(self, port: str, packet: Packet) -> list[Command]:
         """Send a packet on through every port that wants it, but the one it came by."""

@@ -10,11 +10,12 @@ from collections import Counter
 from typing import Any
 
 from semcast.protocol.frames import AnyFrame, Data, Leg, Repair
+from semcast.protocol.frames.semantic import Packet
 
-DATA = frozenset({"data", "leg"})
+DATA = frozenset({"data", "leg", "packet"})
 CLIENTS = frozenset(
     {"publish", "published", "refused", "attach", "attached", "deliver", "progress", "gap", "taken", "detach"}
-    | {"detached", "error"}
+    | {"detached", "error", "semantic-subscribe", "semantic-subscribed", "semantic-unsubscribe", "semantic-offer"}
 )
 """Between clients and brokers: no part of the overlay's overhead."""
 GROUPS = {
@@ -62,6 +63,11 @@ class Meters:
             if link is not None and cls is not Repair:
                 self.links[link] += len(numbers)
                 self.messages.setdefault(frame.source, Counter()).update(numbers)  # type: ignore[union-attr]
+        elif isinstance(frame, Packet):
+            kind.carried += hops
+            if link is not None:
+                self.links[link] += 1
+                self.messages.setdefault(frame.source, Counter())[frame.number] += 1
 
     def kind(self, name: str) -> Kind:
         """The sums of a kind, by its name on the wire; zeros if there were none."""

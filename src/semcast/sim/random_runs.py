@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semcast.sim.scenario import SCHEMES, Campaign, Clients, Coordinators, Publishers, Scenario, Stream
-from semcast.sim.simulation import Simulation
+from semcast.sim.scenario import CHANNEL_SCHEMES, Campaign, Clients, Coordinators, Publishers, Scenario, Stream
+from semcast.sim.semnet import simulation_of
 from semcast.sim.witness import Violation
 from semcast.trees.declared import Overlay
 
@@ -38,7 +38,7 @@ def random_scenario(seed: int) -> Scenario:
         name=f"random {seed}",
         duration_s=duration_s,
         quiet_s=10.0,
-        scheme=SCHEMES[int(rng.integers(len(SCHEMES)))],
+        scheme=CHANNEL_SCHEMES[int(rng.integers(len(CHANNEL_SCHEMES)))],
         channels=int(rng.integers(1, 6)),
         topology=Overlay(
             brokers=brokers,
@@ -94,5 +94,5 @@ def _campaign(rng: np.random.Generator) -> Campaign | None:
 def outcome(seed: int, scenario: Scenario | None = None) -> Outcome:
     """Run the scenario with this seed, or the one that the seed itself draws."""
     chosen = scenario if scenario is not None else random_scenario(seed)
-    report = Simulation(chosen, seed).run(still_s=STILL_S)
+    report = simulation_of(chosen, seed).run(still_s=STILL_S)
     return Outcome(seed, chosen.scheme, tuple(report.violations), report.counts)

@@ -14,9 +14,13 @@ from semcast.sim import faults
 from semcast.sim.faults import AnyFault
 from semcast.trees.declared import Overlay
 
-SCHEMES = (
+CHANNEL_SCHEMES = (
     "masked", "semcast", "semcast-merge", "semcast-noisemerge", "semcast-threshold", "semcast-o", "unicast", "spt",
 )  # fmt: skip
+"""What the protocol of sources, brokers, gateways and coordinators runs."""
+SEMNET = "semnet"
+"""A network of semantic routers instead (``sim.semnet``)."""
+SCHEMES = (*CHANNEL_SCHEMES, SEMNET)
 
 
 class Coordinators(Part, frozen=True, kw_only=True):
@@ -39,10 +43,10 @@ class Network(Part, frozen=True, kw_only=True):
 
 
 class Stream(Part, frozen=True, kw_only=True):
-    """What is published: topics of some attributes, or rows of some columns, each with some values."""
+    """What is published: topics, rows or descriptors of some attributes, each with some values."""
 
     name: str
-    language: Literal["topic", "relational"] = "topic"
+    language: Literal["topic", "relational", "semantic"] = "topic"
     attributes: int = 3
     values: int = 4
     payload_bytes: int = 40
@@ -156,6 +160,8 @@ def rates(campaign: Campaign) -> dict[str, float]:
 def _check(scenario: Scenario) -> None:
     if scenario.scheme not in SCHEMES:
         raise SemcastError(f"scheme: there is no {scenario.scheme!r}; there is {', '.join(SCHEMES)}")
+    if scenario.scheme == SEMNET and [stream.language for stream in scenario.streams] != ["semantic"]:
+        raise SemcastError(f"scheme: {SEMNET!r} is for one stream, of language 'semantic'")
     for name in scenario.settings:
         if name not in _KINDS:
             raise SemcastError(f"settings.{name}: there is no such setting; there is {', '.join(_KINDS)}")

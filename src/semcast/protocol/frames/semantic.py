@@ -62,8 +62,9 @@ class Unsubscribe(Frame, frozen=True, tag="semantic-unsubscribe"):
 
 
 class Offer(Frame, frozen=True, tag="semantic-offer"):
-    """A producer hands a packet over."""
+    """A producer hands a packet over; it numbers its own, so that a copy is known as one."""
 
+    number: int
     descriptor: bytes
     payload: bytes
 
