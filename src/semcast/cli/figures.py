@@ -37,13 +37,21 @@ def figures(
     """Measure the papers' figures anew and draw them.
 
     There are: topics (Figures 4 to 10 of the paper on hierarchical streaming), trees (low-cost joins against central
-    Steiner trees, SemCast 2005 §5), delay-bounds (2005 Figure 10), oracle (what schemes cost above a tree per message).
+    Steiner trees, SemCast 2005 §5), delay-bounds (2005 Figure 10), oracle (what schemes cost above a tree per message),
+    semantic (Figures 5.5 to 5.19 and Table 5.2 of the thesis on semantic networking, and its future work).
     """
     from semcast.experiments.oracle_figure import oracle
+    from semcast.experiments.semantic import semantic
     from semcast.experiments.topics import topics
     from semcast.experiments.trees import delay_bounds, joins
 
-    makers = {"topics": topics, "trees": joins, "delay-bounds": delay_bounds, "oracle": oracle}
+    makers = {
+        "topics": topics,
+        "trees": joins,
+        "delay-bounds": delay_bounds,
+        "oracle": oracle,
+        "semantic": semantic,
+    }
     for name in names or []:
         if name not in makers:
             raise SemcastError(f"there is no figure {name!r}; there is {', '.join(makers)}")
