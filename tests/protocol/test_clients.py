@@ -168,12 +168,16 @@ def test_a_gap_is_told_once_and_only_for_what_the_client_lacks(client: Subscribe
     assert client.cursor == {"s": 30}
 
 
-def test_who_begins_at_the_earliest_has_no_cursor_before_it_is_told() -> None:
+def test_who_begins_at_the_earliest_has_a_cursor_from_when_it_is_live() -> None:
+    """Without one, a gateway that does not know it would take it for one that was never live."""
     client = subscriber("g0", start="earliest")
-    tick(client, 0)
+    assert only(tick(client, 0), Attach).cursor == ()
     play(client, ("g0", attached(at=10, behind=0)))
-    assert client.cursor == {}
+    assert client.cursor == {"s": 0}
     assert delivered(play(client, ("g0", deliver(1, 3)))) == [3]
+    play(client, ("g0", ProtocolError("not known here")))
+    again = only(tick(client, 1), Attach)
+    assert (again.cursor, again.have) == ((("s", 0),), (("s", (3,)),))
 
 
 # --- several gateways together

@@ -69,6 +69,7 @@ REGRESSIONS = {
     648: "the word that all is live was meant for another life of the gateway",
     465: "filters of brokers changed in place, and gateways got what was not counted for them",
     10321: "a source that was cut off trimmed what subscriptions counted on that it had not heard of",
+    12094: "who had asked for the earliest had no cursor, and was taken for one that had never been live",
     30003: "what was kept for a gateway that was away went when it came back",
     30023: "what was kept for a gateway that was away went when it came back",
     6009: "filters of brokers changed in place, and gateways got what was not counted for them",

@@ -190,7 +190,7 @@ class Subscriber:
     def _attached(self, link: _Link, frame: Attached) -> list[Command]:
         positions, behind = dict(frame.positions), dict(frame.behind)
         for source, position in positions.items():
-            if self._start == "latest":
+            if self._start == "latest" or source in behind:
                 self.cursor.setdefault(source, behind.get(source, position))
         if any(position > self.cursor.get(source, 0) for source, position in behind.items()):
             # Another gateway was first, and began earlier: this one's progress would hide what only that one brings.
