@@ -1,17 +1,19 @@
-"""What all tests share: programs that may be missing, and one Spark for the whole run."""
+"""What all tests share: programs that may be missing, one Spark and one PostgreSQL for the whole run."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import hypothesis
 import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tests.postgres import Postgres
 
 _MISSING = "program missing: "
 
@@ -28,8 +30,10 @@ def require_program() -> Callable[[str], str]:
 
 def find_program(name: str) -> str:
     path = shutil.which(name)
-    if path is not None:
-        return path
+    return path if path is not None else program_missing(name)
+
+
+def program_missing(name: str) -> NoReturn:
     if os.environ.get("CI", "").lower() in ("", "0", "false"):
         pytest.skip(_MISSING + name)
     pytest.fail(f"{_MISSING}{name} (with CI=true every test must run; .ci/run installs what they need)", pytrace=False)
@@ -57,3 +61,16 @@ def spark() -> Iterator[SparkSession]:
     spark = session("semcast tests", "local[2]", **{"spark.driver.memory": "1g"})
     yield spark
     spark.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """The one PostgreSQL of a test run."""
+    from tests.postgres import Postgres, find_server
+
+    programs = find_server()
+    if programs is None:
+        program_missing("postgres")
+    server = Postgres(programs)
+    yield server
+    server.remove()

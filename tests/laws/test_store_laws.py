@@ -8,14 +8,23 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 from hypothesis import settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from semcast.net.broker_store import BrokerStore
 from semcast.net.chunks import CHUNK_BYTES, CHUNK_RECORDS
 from semcast.net.coordinator_store import SqliteCoordinatorStore
 from semcast.net.log import SqliteLog
+from semcast.net.postgres_store import PostgresCoordinatorStore
 from semcast.protocol.stores import CoordinatorStore, FencedError, Record
 from semcast.sim.stores import MemoryCoordinatorStore, MemoryLog, MemoryNotes
+from tests.postgres import Postgres
 
 ORIGINS = ("a", "b", "c", "d")
 NAMES = ("session/1", "session/2", "term")
@@ -154,7 +163,7 @@ class CoordinatorsMemory(RuleBasedStateMachine):
 
     def close(self, way: int) -> None:
         store = self.ways[way]
-        assert isinstance(store, SqliteCoordinatorStore)
+        assert isinstance(store, SqliteCoordinatorStore | PostgresCoordinatorStore)
         store.close()
 
     @rule(way=st.integers(0, 1), who=st.sampled_from(("a", "b", "c")), data=st.data())
@@ -206,3 +215,18 @@ class CoordinatorsClock(CoordinatorsMemory):
 
 TestCoordinatorsClock = CoordinatorsClock.TestCase
 TestCoordinatorsClock.settings = settings(max_examples=25, stateful_step_count=30)
+
+
+def test_coordinators_on_postgresql_agree_with_the_reference(postgres: Postgres) -> None:
+    class OnPostgres(CoordinatorsMemory):
+        def begin(self) -> None:
+            self.url = postgres.url()
+
+        def open(self) -> CoordinatorStore:
+            return PostgresCoordinatorStore(self.url, timeout_s=60)
+
+        def teardown(self) -> None:
+            for way in range(2):
+                self.close(way)
+
+    run_state_machine_as_test(OnPostgres, settings=settings(max_examples=15, stateful_step_count=30))  # type: ignore[no-untyped-call]

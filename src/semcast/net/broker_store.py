@@ -108,7 +108,8 @@ class BrokerStore:
         swept = True
         try:
             with transaction(self._writer):
-                self.notes.write(self._writer, notes)
+                if notes:
+                    self.notes.write(self._writer, notes)
                 if self.log is not None and log is not None:
                     swept = self.log.write(self._writer, log)
         except BaseException:

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from semcast.net.database import Kind, checksum_of, connect, damaged, explained, transaction
+from semcast.net.lease import Lease, asked
 from semcast.protocol.stores import FencedError, UnreachableError
 
 _KIND = Kind(
@@ -29,9 +30,9 @@ class SqliteCoordinatorStore:
     """The lead, its term, and all that was decided.
 
     Leases are judged by the host's monotonic clock: it is the same for all processes of the host, and the one by which
-    coordinators judge their own leases. The clock on the wall may be set forwards, and would end a lease
-    that its holder still believes in. After a restart of the host, or on another one, the clock may be behind
-    the moment when the last lease was given; that lease then counts anew from now, so that it ends late, never early.
+    coordinators judge their own leases. The clock on the wall may be set forwards, and would end a lease that its
+    holder still believes in. After a restart of the host, or on another one, the clock may be behind the moment when
+    the last lease was given; that lease then counts anew.
 
     A call waits for others at most ``timeout_s``, then it is an UnreachableError. It may come from any thread.
     """
@@ -44,20 +45,11 @@ class SqliteCoordinatorStore:
 
     def lead(self, who: str, lease_s: float) -> int | None:
         with self._reached() as connection, transaction(connection):
-            now = self._now()
-            term, leader, granted, until = connection.execute(
-                "SELECT term, leader, granted, until FROM lead"
-            ).fetchone()
-            if now < granted:
-                until = now + (until - granted)
-                connection.execute("UPDATE lead SET granted = ?, until = ?", (now, until))
-            led = leader is not None and now < until
-            if led and leader != who:
-                return None
-            term = int(term) + (not led)
-            values = term, who, now, now + lease_s
-            connection.execute("UPDATE lead SET term = ?, leader = ?, granted = ?, until = ?", values)
-            return term
+            row = connection.execute("SELECT term, leader, granted, until FROM lead").fetchone()
+            lease = asked(Lease._make(row), who, lease_s, self._now())
+            if lease != row:
+                connection.execute("UPDATE lead SET term = ?, leader = ?, granted = ?, until = ?", lease)
+        return lease.term if lease.leader == who else None
 
     def commit(self, term: int, changes: Mapping[str, bytes | None]) -> None:
         kept = [(name, value, checksum_of(name, value)) for name, value in changes.items() if value is not None]

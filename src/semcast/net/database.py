@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from semcast.model import SemcastError
 
 _PAGE_BYTES = 8192  # beside 4 and 16 KB: large chunks cost the least CPU, and a lone record not much more
 _WAL_PAGES = 1024  # the write-ahead log is brought into the file when it is so long
+_RETRY_S = 0.01
 _WAL_BYTES = 64 << 20  # what a huge commit made longer is given back
 
 
@@ -79,11 +81,23 @@ def connect(path: Path, kind: Kind, *, busy_s: float = 5.0) -> sqlite3.Connectio
     with explaining(path):
         connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
         try:
-            _prepare(connection, path, kind)
+            _patiently(lambda: _prepare(connection, path, kind), busy_s)
         except BaseException:
             connection.close()
             raise
     return connection
+
+
+def _patiently(step: Callable[[], None], busy_s: float) -> None:
+    """Changing a fresh file's journal mode fails at once where another process does the same: SQLite does not wait."""
+    give_up_at = time.monotonic() + busy_s
+    while True:
+        try:
+            return step()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up_at:
+                raise
+        time.sleep(_RETRY_S)
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
@@ -108,10 +122,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, kind: Kind) -> None:
-    found = _pragma(connection, "application_id"), _pragma(connection, "user_version")
-    fresh = found == (0, 0) and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if not fresh:
-        _check(found, path, kind)
+    fresh = _is_fresh(connection, path, kind)
     connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")  # counts for a fresh file only
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -125,14 +136,23 @@ def _prepare(connection: sqlite3.Connection, path: Path, kind: Kind) -> None:
                 _create(connection, kind)
 
 
-def _check(found: tuple[int, int], path: Path, kind: Kind) -> None:
-    application_id, version = found
+def _is_fresh(connection: sqlite3.Connection, path: Path, kind: Kind) -> bool:
+    """Has nobody made tables yet? StoreError where somebody made others."""
+    connection.execute("BEGIN")  # all as of one moment: another process may be making them right now
+    try:
+        application_id, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    finally:
+        connection.execute("ROLLBACK")
+    if not (application_id or version or tables):
+        return True
     if application_id != kind.application_id:
         raise StoreError(f"{path} is a database, but not {kind.what}; it was not touched (name another place)")
     if version > kind.version:
         raise StoreError(
             f"{path} was written by a later SemCast (version {version} of its form, {kind.version} is known here)"
         )
+    return False
 
 
 def _create(connection: sqlite3.Connection, kind: Kind) -> None:

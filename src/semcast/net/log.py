@@ -150,12 +150,10 @@ class SqliteLog:
         return found
 
     def _keys(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
-        """The chunks that hold something behind ``begin``."""
+        """First and last number of the chunks from the one on that may hold the record behind ``begin``."""
         rows = self._reader.execute(_KEYS, {"next": begin + 1, "end": end})
         try:
-            for first, last in rows:
-                if last > begin:
-                    yield first, last
+            yield from rows
         finally:
             rows.close()  # a statement that is left open keeps the write-ahead log from being reused
 

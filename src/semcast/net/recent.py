@@ -40,9 +40,10 @@ class Recent:
     def make_room(self, durable: int) -> None:
         """Let go of the oldest, but of nothing behind ``durable``.
 
-        A quarter more than there is room for is borne, so that the list is not moved up for each record.
+        A little more than there is room for is borne, so that the list is not moved up for each record; not much more,
+        since the event loop waits while many records are let go of at once.
         """
-        if self._bytes <= self._room + self._room // 4:
+        if self._bytes <= self._room + self._room // 32:
             return
         base = self.base
         while self._bytes > self._room and self._sizes and self._sizes[0][0] <= durable:

@@ -47,5 +47,5 @@ def test_a_changed_bit_is_found(place: int, bit: int) -> None:
 def test_a_chunk_at_anothers_place_is_found() -> None:
     chunk = pack(records(7, 5))
     for moved in (chunk._replace(first=8, last=12), chunk._replace(last=10), chunk._replace(form=1)):
-        with pytest.raises(BrokenChunk):
+        with pytest.raises(BrokenChunk, match="checksum"):
             unpack(moved)

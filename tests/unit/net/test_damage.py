@@ -68,6 +68,15 @@ def test_an_end_that_breaks_behind_an_earlier_hole_is_given_up_too(tmp_path: Pat
     store.close()
 
 
+def test_a_broken_end_behind_which_something_is_gone_is_given_up_with_it(tmp_path: Path) -> None:
+    write(tmp_path, BATCHES)
+    flip(tmp_path, 6)
+    on_disk(tmp_path, "DELETE FROM chunks WHERE first = 10")
+    store = BrokerStore(tmp_path, source=True)
+    assert (log_of(store).end, log_of(store).holes, numbers(store)) == (10, ((6, 10),), [1, 2, 3, 4, 5])
+    store.close()
+
+
 @pytest.mark.parametrize("spoil", ["flip", "delete"])
 def test_what_is_broken_in_the_middle_is_an_error_until_it_is_given_up(tmp_path: Path, spoil: str) -> None:
     write(tmp_path, BATCHES)
@@ -103,6 +112,8 @@ def test_what_opening_does_not_look_at_is_an_error_when_it_is_read_or_verified(t
         log.read(0, 8, 99)
     with pytest.raises(StoreError, match=r"records 9 to 9 .they are missing. cannot be read"):
         log.read(7, 20, 99)
+    with pytest.raises(StoreError, match=r"records 9 to 9 .they are missing. cannot be read"):
+        log.read(7, 9, 99)
     with pytest.raises(StoreError, match=r"records 7 to 7 .*, 9 to 9 .* cannot be read"):
         store.verify()
     log.trim(9)

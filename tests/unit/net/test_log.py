@@ -166,6 +166,21 @@ def test_appending_and_reading_go_on_while_another_thread_commits(store: BrokerS
     assert store.verify() == 6000
 
 
+def test_what_a_failed_commit_had_taken_comes_before_what_was_appended_meanwhile(
+    store: BrokerStore, tmp_path: Path
+) -> None:
+    log = log_of(store)
+    log.append(records(1, 2))
+    taken = log.take()
+    log.append(records(3, 2))
+    log.failed(taken)
+    assert store.commit() == 4
+    store.close()
+    again = BrokerStore(tmp_path, source=True)
+    assert log_of(again).read(0, 9, 9) == records(1, 4)
+    again.close()
+
+
 def test_long_bodies_and_many_gateways_come_back(store: BrokerStore, tmp_path: Path) -> None:
     log = log_of(store)
     held = [record(1, size=200_000), record(2, mask=1 << 4000), record(3, size=0, mask=(1 << 64) - 1)]

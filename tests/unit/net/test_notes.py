@@ -38,6 +38,24 @@ def test_a_note_is_seen_at_once_and_durable_after_a_commit(tmp_path: Path) -> No
     store.close()
 
 
+def test_a_note_is_dirty_until_its_commit_is_done_and_the_newest_of_its_values_is_kept(tmp_path: Path) -> None:
+    store = BrokerStore(tmp_path, source=False)
+    notes = store.notes
+    notes.put("a", b"1")
+    notes.put("b", b"1")
+    assert notes.take() == {"a": b"1", "b": b"1"}
+    assert notes.dirty
+    notes.put("a", b"2")
+    notes.failed()
+    assert notes.dirty
+    store.commit()
+    assert not notes.dirty
+    store.close()
+    store = BrokerStore(tmp_path, source=False)
+    assert store.notes.items("") == [("a", b"2"), ("b", b"1")]
+    store.close()
+
+
 def test_every_opening_is_another_incarnation(tmp_path: Path) -> None:
     for incarnation in (1, 2, 3):
         store = BrokerStore(tmp_path, source=incarnation % 2 == 0)

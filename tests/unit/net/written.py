@@ -6,7 +6,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from semcast.net.broker_store import FILE, BrokerStore
+from semcast.net.database import StoreError
 from semcast.net.log import SqliteLog
 from semcast.protocol.stores import Record
 
@@ -49,3 +52,27 @@ def flip(folder: Path, first: int) -> None:
     middle = len(data) // 2
     rotten = data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :]
     on_disk(folder, "UPDATE chunks SET records = ? WHERE first = ?", rotten, first)
+
+
+def fill(store: BrokerStore) -> int:
+    """Append and commit until there is no more room; the last position that was committed."""
+    log = log_of(store)
+    for first in range(1, 100_000, 50):
+        log.append(records(first, 50, size=2000))
+        store.notes.put("position", b"%d" % log.end)
+        try:
+            store.commit()
+        except StoreError:
+            return first - 1
+    raise AssertionError("the disk has no end")
+
+
+def check_after_full(store: BrokerStore, folder: Path, committed: int) -> None:
+    log = log_of(store)
+    assert log.durable == committed
+    assert store.dirty
+    assert [each.number for each in log.read(0, 1 << 30, 1 << 30)] == list(range(1, log.end + 1))
+    with pytest.raises(StoreError, match=rf"{FILE}: the disk is full; nothing of this was written"):
+        store.commit()
+    assert on_disk(folder, "SELECT max(last) FROM chunks") == [(committed,)]
+    assert on_disk(folder, "SELECT CAST(value AS TEXT) FROM notes") == [(str(committed),)]
