@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def test_what_was_acknowledged_survives_kill_9_at_any_moment(nursery: subprocess
     chance = random.Random(8)
     opened = durable = 0
     for seed in range(ROUNDS):
-        lines = killed_after(nursery, tmp_path, seed, chance.randrange(0, 12))
+        lines = killed_after(nursery, tmp_path, seed, chance.randrange(0, 12), chance.random() * 0.02)
         said = [line.split() for line in lines]
         assert [opened + 1] == [int(words[1]) for words in said if words[0] == "open"] or not said
         durable = max([durable, *(int(words[1]) for words in said if words[0] == "durable")])
@@ -81,8 +82,8 @@ def test_what_was_acknowledged_survives_kill_9_at_any_moment(nursery: subprocess
     assert durable > 1000
 
 
-def killed_after(nursery: subprocess.Popen[str], folder: Path, seed: int, commits: int) -> list[str]:
-    """What a worker said before it was killed, while it was at the commit after so many or at something near it."""
+def killed_after(nursery: subprocess.Popen[str], folder: Path, seed: int, commits: int, moment_s: float) -> list[str]:
+    """What a worker said before it was killed, a moment after so many commits."""
     assert nursery.stdin is not None
     assert nursery.stdout is not None
     print(folder, seed, file=nursery.stdin, flush=True)
@@ -95,15 +96,9 @@ def killed_after(nursery: subprocess.Popen[str], folder: Path, seed: int, commit
         else:
             said.append(line)
         if len(said) == commits:
-            spin(seed * 37 % 400)
+            time.sleep(moment_s)
             os.kill(pid, signal.SIGKILL)
     return said
-
-
-def spin(rounds: int) -> None:
-    """Let a moment pass that is another one each time."""
-    for _ in range(rounds * 100):
-        pass
 
 
 def check(folder: Path, durable: int, incarnation: int) -> int:
