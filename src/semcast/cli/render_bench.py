@@ -18,6 +18,9 @@ def show(report: dict[str, Any]) -> None:
     if report["benchmark"] == "xpath":
         show_xpath(report)
         return
+    if report["benchmark"] == "forward":
+        show_forward(report)
+        return
     for line in report["note"]:
         render.stdout.print(f"- {line}", markup=False, soft_wrap=True)
     if not report["quick"]:
@@ -36,6 +39,35 @@ def show_matching(report: dict[str, Any]) -> None:
     _figures(report)
     if not report["quick"]:
         _targets(report["targets"])
+
+
+def show_forward(report: dict[str, Any]) -> None:
+    """Every cell beside nats-server, then single figures."""
+    columns = ("", "k/s", "times nats", "k/CPU-s", "times nats", "CPU", "kept waiting", "lost")
+    for cell in report["cells"]:
+        title = f"1→{cell['fan']}, {cell['bytes']} bytes; load average {cell['load_average']}"
+        rows = [[name, *_forward_figures(record)] for name, record in cell["contenders"].items()]
+        render.table(title, columns, rows, render.stdout)
+    rows = []
+    for hop in report["latency"]:
+        for name, p50 in hop["p50_us"].items():
+            rows.append([f"1→{hop['fan']}: {name}", _number(p50)])
+    render.table("Hop latency at a low rate: median, µs", None, rows, render.stdout)
+    rows = [
+        [f"{found['profiles']:,}", str(row["per_frame"]), *(_number(row[key]) for key in ("masks", "content", "ratio"))]
+        for found in report["content"]
+        for row in found["rows"]
+    ]
+    costs = ("profiles", "messages per frame", "masks", "content", "times")
+    render.table("CPU µs of an interior broker per message delivered", costs, rows, render.stdout)
+    if not report["quick"]:
+        _targets(report["targets"])
+
+
+def _forward_figures(record: dict[str, Any]) -> list[str]:
+    thousands = (record["per_second"] / 1000, record.get("ratio"), record["per_cpu_second"] / 1000)
+    shares = (f"{record['cpu_share']:.0%}", f"{record['waited_share']:.0%}")
+    return [*map(_number, thousands), _number(record.get("ratio_cpu")), *shares, _number(record["lost"])]
 
 
 def show_xpath(report: dict[str, Any]) -> None:

@@ -175,12 +175,15 @@ class BrokerHost(Host):
     def _take(self, peer: Connection, passage: Passage, data: bytes) -> None:
         try:
             for found in passage.feed(data):
-                if isinstance(found, Received):
-                    self.received(peer, [found.frame])
-                elif isinstance(found, Local):
-                    self._runner.feed(found)
+                kind = type(found)
+                if kind is Passed and not self._runner.holding:
+                    self._pass(found)  # type: ignore[arg-type]
+                elif kind is Received:
+                    self.received(peer, [found.frame])  # type: ignore[union-attr]
+                elif kind is Local:
+                    self._runner.feed(found)  # type: ignore[arg-type]
                 else:
-                    self._runner.also(found)
+                    self._runner.also(found)  # type: ignore[arg-type]
         finally:
             self.links[peer.name].came(*passage.came())
 

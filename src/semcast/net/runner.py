@@ -55,6 +55,11 @@ class Runner:
     def over(self) -> bool:
         return self._over
 
+    @property
+    def holding(self) -> bool:
+        """Do commands wait for the disk?"""
+        return bool(self._held)
+
     def start(self) -> None:
         """Let time go by for the machine."""
         self._tick()

@@ -150,27 +150,23 @@ class Crossing:
     def _found(self, lanes: _Lanes, data: bytes, at: int, sender: str | None) -> list[Command | Local]:
         found: list[Command | Local] = []
         same, same_end = b"", at
-        for number, (written, upto, frames, messages, shed) in enumerate(lanes.states.tolist()):
+        begin = -lanes.part
+        for name, (written, upto, frames, messages, shed) in zip(lanes.neighbours, lanes.states.tolist(), strict=True):
+            begin += lanes.part
             if shed:
-                found.append(_shed(lanes.neighbours[number], shed))
+                found.append(_shed(name, shed))
             if not frames:
                 continue
             if upto < 0:
-                begin = number * lanes.part
                 part = bytes(lanes.bytes[begin : begin + written])
             else:
                 if upto != same_end:
                     same, same_end = data[at:upto], upto
                 part = same
-            found.append(self._to(lanes, number, part, frames, messages, sender))
+            found.append(Passed(name, part, frames, messages))
+        if found and isinstance(found[-1], Passed) and found[-1].to == self._broker.me:
+            found[-1] = Local(sender or self._broker.me, tuple(_frames(found[-1].data)))
         return found
-
-    def _to(
-        self, lanes: _Lanes, number: int, part: bytes, frames: int, messages: int, sender: str | None
-    ) -> Passed | Local:
-        if number < len(lanes.numbers):
-            return Passed(lanes.neighbours[number], part, frames, messages)
-        return Local(sender or self._broker.me, tuple(_frames(part)))
 
     def pass_large(self, view: DataView, sender: str | None) -> list[Command | Local]:
         """Decide one frame whose tree is known and for which there is no room in a pass."""
@@ -186,8 +182,10 @@ class Crossing:
             messages = HEADER.unpack_from(part)[7]
             if congested[number]:
                 found += [_shed(lanes.neighbours[number], messages)] if messages else []
+            elif number < len(lanes.numbers):
+                found.append(Passed(lanes.neighbours[number], part, 1, messages))
             else:
-                found.append(self._to(lanes, number, part, 1, messages, sender))
+                found.append(Local(sender or self._broker.me, tuple(_frames(part))))
         return found
 
 

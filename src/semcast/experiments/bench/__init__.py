@@ -6,6 +6,7 @@ that meets. A benchmark in which two contenders disagree about a match is no ben
 Nothing here draws: the command line turns a report into tables.
 """
 
+from semcast.experiments.bench.forward import run_forward
 from semcast.experiments.bench.matching import Options, run_matching
 from semcast.experiments.bench.mixed import run_mixed
 from semcast.experiments.bench.semantic import run_semantic
@@ -16,6 +17,7 @@ from semcast.experiments.workloads import WORKLOADS
 from semcast.experiments.xml import SCHEMAS
 
 BENCHMARKS = {
+    "forward": run_forward,
     "matching": run_matching,
     "mixed": run_mixed,
     "semantic": run_semantic,
@@ -30,6 +32,7 @@ __all__ = [
     "BENCHMARKS",
     "PARTS",
     "Options",
+    "run_forward",
     "run_matching",
     "run_mixed",
     "run_semantic",

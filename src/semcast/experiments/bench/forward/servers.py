@@ -1,0 +1,163 @@
+"""Three servers, each a process of its own with raw sockets to it: ours, nats-server and mosquitto."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from semcast.experiments.bench.forward.counting import ByBytes, ByFrames
+from semcast.experiments.bench.forward.load import BUFFER, Line, Loop
+from semcast.experiments.bench.forward.stage import RECEIVERS, SOURCE, Stage, ack, masked_entry
+from semcast.experiments.bench.forward.wire import mqtt_connect, mqtt_publish, mqtt_subscribe, nats_message_bytes
+from semcast.model import SemcastError
+
+FANS = (1, 3, 10)
+_START_S = 10.0
+
+
+def subject(fan: int) -> str:
+    """What the first ``fan`` receivers have subscribed to."""
+    return f"fan{fan:02}"
+
+
+class Server:
+    """A process and its lines; ``size`` is the bytes of a message's body that receivers count by."""
+
+    def __init__(self, name: str, process: subprocess.Popen[bytes], stop: Callable[[], None]) -> None:
+        self.name = name
+        self.process = process
+        self.stop = stop
+        self._sender: socket.socket | None = None
+        self._receivers: list[socket.socket] = []
+
+    def connected(self, sender: socket.socket, receivers: list[socket.socket]) -> Server:
+        self._sender, self._receivers = sender, receivers
+        return self
+
+    def cpu_s(self) -> float:
+        """CPU seconds of all its threads so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def waited_s(self) -> float:
+        """Seconds that its threads were ready and did not run, since the machine had others to serve."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[1]) for task in tasks) / 1e9
+
+    def loop(self, size: int) -> Loop:
+        """The load generator for messages with bodies of so many bytes."""
+        assert self._sender is not None
+        receivers = [self._line(one, size) for one in self._receivers]
+        return Loop(self._line(self._sender, size), receivers, self.cpu_s, self.waited_s)
+
+    def _line(self, line: socket.socket, size: int) -> Line:
+        buffer = bytearray(BUFFER)
+        if self.name == "semcast":
+            return Line(line, buffer, ByFrames(buffer), ack(len(RECEIVERS)))
+        each = (
+            nats_message_bytes(size, subject(1))
+            if self.name == "nats-server"
+            else len(mqtt_publish(bytes(size), subject(1)))
+        )
+        return Line(line, buffer, ByBytes(each))
+
+
+def start_semcast(folder: Path) -> tuple[Server, Stage]:
+    stage = Stage(folder, tuple(masked_entry(fan) for fan in FANS))
+    server = Server("semcast", stage.process, stage.stop)
+    return server.connected(stage.connect(SOURCE), [stage.connect(name) for name in RECEIVERS]), stage
+
+
+def start_nats(folder: Path) -> Server | None:
+    """None where it is not installed."""
+    program = _program("nats-server")
+    if program is None:
+        return None
+    port, config = _free_port(), folder / "nats.conf"
+    config.write_text(f'listen: "127.0.0.1:{port}"\nping_interval: "1h"\n')
+    process = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = Server("nats-server", process, lambda: _end(process))
+    receivers = [_nats_line(port, [fan for fan in FANS if place < fan]) for place in range(len(RECEIVERS))]
+    return server.connected(_nats_line(port, []), receivers)
+
+
+def start_mosquitto(folder: Path) -> Server | None:
+    """None where it is not installed."""
+    program = _program("mosquitto")
+    if program is None:
+        return None
+    port, config = _free_port(), folder / "mosquitto.conf"
+    config.write_text(
+        f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nset_tcp_nodelay true\n"
+        "max_queued_messages 0\nlog_dest none\n"
+    )
+    process = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = Server("mosquitto", process, lambda: _end(process))
+    receivers = [_mqtt_line(port, f"r{place}", [fan for fan in FANS if place < fan]) for place in range(len(RECEIVERS))]
+    return server.connected(_mqtt_line(port, "s", []), receivers)
+
+
+def _nats_line(port: int, fans: list[int]) -> socket.socket:
+    line = _connect(port)
+    _expect(line, b"INFO")
+    line.sendall(b'CONNECT {"verbose":false,"pedantic":false}\r\n')
+    for number, fan in enumerate(fans, 1):
+        line.sendall(b"SUB %s %d\r\n" % (subject(fan).encode(), number))
+    line.sendall(b"PING\r\n")
+    _expect(line, b"PONG")
+    return line
+
+
+def _mqtt_line(port: int, client: str, fans: list[int]) -> socket.socket:
+    line = _connect(port)
+    line.sendall(mqtt_connect(client))
+    _expect(line, b"\x20\x02\x00\x00")
+    for fan in fans:
+        line.sendall(mqtt_subscribe(subject(fan)))
+        _expect(line, b"\x90\x03")
+    return line
+
+
+def _expect(line: socket.socket, answer: bytes) -> None:
+    line.settimeout(_START_S)
+    found = line.recv(1 << 16)
+    if not found.startswith(answer):
+        raise SemcastError(f"a server answered {found[:40]!r} instead of {answer!r}")
+
+
+def _connect(port: int) -> socket.socket:
+    until = time.monotonic() + _START_S
+    while True:
+        try:
+            line = socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            if time.monotonic() > until:
+                raise SemcastError(f"a server does not listen at port {port}") from None
+            time.sleep(0.05)
+            continue
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return line
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def _program(name: str) -> str | None:
+    more = os.environ.get("SEMCAST_PEERS", "/usr/sbin:/usr/local/sbin")  # where servers are, and many a PATH is not
+    return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), more)))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

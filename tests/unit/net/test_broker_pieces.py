@@ -1,0 +1,116 @@
+"""A broker on real sockets passes on what neighbours send, wherever a connection cuts it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from semcast.net.broker import BrokerHost
+from semcast.net.view import OverlayView
+from semcast.protocol.codec import Decoder, encode
+from semcast.protocol.frames import AnyFrame, Data, Entry, Hello, Install, Tally, TreeLink
+from semcast.trees.topology import Broker, Link, Topology
+
+KEY = ("c0", 1)
+LINKS = (TreeLink("a", b"\0"), TreeLink("b", b"\x01"), TreeLink("c", b"\x02"))
+
+
+def data(number: int, mask: int) -> Data:
+    return Data(KEY, 1, "a", (number,), (mask,), (b"body %d" % number,))
+
+
+def tally(through: int, counts: dict[int, int]) -> Tally:
+    return Tally(KEY, 1, 0, 0, "a", 1, through, counts)
+
+
+class Neighbour:
+    """A raw connection; keeps the frames along trees that come."""
+
+    def __init__(self, name: str, host: BrokerHost) -> None:
+        self.name, self._host = name, host
+        self.came: list[AnyFrame] = []
+        self.over = asyncio.Event()
+
+    async def connect(self, behind_hello: bytes = b"") -> None:
+        where, port = self._host.address.split(":")
+        self._reader, self.writer = await asyncio.open_connection(where, int(port))
+        self.writer.write(encode(Hello(self.name, "broker", 1)) + behind_hello)
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        decoder = Decoder()
+        while piece := await self._reader.read(1 << 16):
+            self.came += [frame for frame in decoder.feed(piece) if isinstance(frame, Data | Tally)]
+        self.over.set()
+
+    async def until(self, count: int) -> list[AnyFrame]:
+        async with asyncio.timeout(30):
+            while len(self.came) < count:
+                await asyncio.sleep(0.01)
+        return self.came
+
+
+def played(folder: Path, play: Callable[[BrokerHost], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        topology = Topology.of([Broker(name) for name in "abcm"], [Link("m", name) for name in "abc"])
+        view = OverlayView("test", "masked", 1, {}, {}, {}, {}, topology.to_json())
+        host = BrokerHost("m", view, folder)
+        await host.start("127.0.0.1:0")
+        host.node.broker.install(Install(1, 1, (Entry(KEY, "a", LINKS),), ()), 1)
+        try:
+            await play(host)
+        finally:
+            await host.stop()
+
+    asyncio.run(whole())
+
+
+def test_what_comes_right_behind_the_hello_is_not_lost(tmp_path: Path) -> None:
+    async def play(host: BrokerHost) -> None:
+        receiver, sender = Neighbour("b", host), Neighbour("a", host)
+        await receiver.connect()
+        while "b" not in host.peers:
+            await asyncio.sleep(0.01)
+        second = encode(data(2, 1))
+        await sender.connect(encode(data(1, 3)) + second[:20])
+        await receiver.until(1)
+        sender.writer.write(second[20:] + encode(data(3, 1)))
+        assert await receiver.until(3) == [data(1, 1), data(2, 1), data(3, 1)]
+
+    played(tmp_path, play)
+
+
+def test_links_count_what_went_over_them(tmp_path: Path) -> None:
+    async def play(host: BrokerHost) -> None:
+        first, second, sender = Neighbour("b", host), Neighbour("c", host), Neighbour("a", host)
+        for neighbour in (first, second, sender):
+            await neighbour.connect()
+        while len(host.peers) < 3:
+            await asyncio.sleep(0.01)
+        sender.writer.write(b"".join(encode(data(number, 1 + number % 3)) for number in range(30)))
+        sender.writer.write(encode(tally(29, {0: 20, 1: 20})))
+        await first.until(21)
+        await second.until(21)
+        assert first.came[-1] == tally(29, {0: 20})
+        assert (host.links["a"].messages_in, host.links["a"].frames_in) == (30, 30)
+        assert [host.links[name].messages_out for name in "abc"] == [0, 20, 20]
+        assert host.links["b"].data_bytes_out == sum(len(encode(frame)) for frame in first.came[:-1])
+
+    played(tmp_path, play)
+
+
+def test_who_sends_nonsense_is_left_after_what_came_before_it(tmp_path: Path) -> None:
+    async def play(host: BrokerHost) -> None:
+        receiver, sender = Neighbour("b", host), Neighbour("a", host)
+        await receiver.connect()
+        await sender.connect()
+        while len(host.peers) < 2:
+            await asyncio.sleep(0.01)
+        sender.writer.write(encode(data(1, 1)) + b"nonsense")
+        assert await receiver.until(1) == [data(1, 1)]
+        async with asyncio.timeout(30):
+            await sender.over.wait()
+        assert "a" not in host.peers
+
+    played(tmp_path, play)
