@@ -55,7 +55,11 @@ def coordinator_store(deployed: Deployed) -> CoordinatorStore:
     if url is None:
         deployed.folder.mkdir(parents=True, exist_ok=True)
         return SqliteCoordinatorStore(deployed.folder / "coordinator.db")
-    raise SemcastError(f"coordinators.store: {url!r} is no store that this version knows")
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise SemcastError(f"coordinators.store: {url!r} is no postgresql://… address")
+    from semcast.net.postgres_store import PostgresCoordinatorStore
+
+    return PostgresCoordinatorStore(url)
 
 
 async def start_coordinator(deployed: Deployed, name: str, failed: Failed | None = None) -> CoordinatorHost:

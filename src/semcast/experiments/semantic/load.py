@@ -15,8 +15,8 @@ import numpy as np
 from semcast.experiments.semantic.charts import Charts, descriptor, interest
 from semcast.profiles.semantic import Expression, InterestProfile, aggregate
 from semcast.protocol.codec import decode, encode
+from semcast.protocol.frames.semantic import Interest, Offer, Shed
 from semcast.protocol.machine import Received, Send
-from semcast.protocol.semantic_frames import Interest, Offer, Shed
 from semcast.protocol.semantic_ports import Matching, acyclic
 from semcast.protocol.semantic_router import RouterSettings, SemanticRouter
 

@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple
 
-from semcast.sim.scenario import Clients, Overlay, Publishers, Scenario, Stream
+from semcast.sim.scenario import Clients, Publishers, Scenario, Stream
 from semcast.sim.semnet import SemnetSimulation
+from semcast.trees.declared import Overlay
 
 
 class Change(NamedTuple):
