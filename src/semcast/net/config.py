@@ -14,6 +14,8 @@ from semcast.protocol.streams import Stream
 from semcast.trees import Topology
 from semcast.trees.declared import Overlay, topology_file, topology_of, with_topology
 
+LIVE_SCHEMES = tuple(scheme for scheme in SCHEMES if scheme != "semnet")
+
 
 class CoordinatorsTable(Part, frozen=True, kw_only=True):
     """They are named c0, c1, …; of several, one leads."""
@@ -44,8 +46,9 @@ class Config(Part, frozen=True, kw_only=True):
     """Name of a broker or coordinator → port; 0, or none: a free one, kept from then on."""
 
     def __post_init__(self) -> None:
-        if self.scheme not in SCHEMES:
-            raise TableError("scheme", f"there is no {self.scheme!r}; there is {', '.join(SCHEMES)}")
+        if self.scheme not in LIVE_SCHEMES:
+            said = "runs in the simulator only, so far" if self.scheme in SCHEMES else "is no scheme"
+            raise TableError("scheme", f"{self.scheme!r} {said}; there is {', '.join(LIVE_SCHEMES)}")
         if self.scheme == "semnet":
             raise TableError("scheme", "semantic routers run in `semcast simulate` only so far")
         if self.channels < 1:
