@@ -16,6 +16,7 @@ import msgspec
 from semcast.model import SemcastError
 from semcast.net.broker_store import BrokerStore
 from semcast.net.connection import Connection
+from semcast.net.deliveries import Deliveries
 from semcast.net.host import Host, log
 from semcast.net.meters import LinkMeter
 from semcast.net.runner import Runner
@@ -30,6 +31,7 @@ from semcast.protocol.frames import (
     Beat,
     Counters,
     Data,
+    Deliver,
     Detach,
     Greeting,
     Leg,
@@ -78,6 +80,7 @@ class BrokerHost(Host):
         )
         self.links = {neighbour: LinkMeter() for neighbour in self.neighbours}
         self.notes: Counter[str] = Counter()
+        self.deliveries = Deliveries()
         self.locals: dict[str, Callable[[str, AnyFrame], None]] = {}
         """Clients within this process, which speak other protocols with theirs; they are given (sender, frame)."""
         self._origins: dict[str, str] = {}
@@ -120,6 +123,15 @@ class BrokerHost(Host):
         await self._runner.stop()
         await super().stop()
         self.store.close()
+
+    @property
+    def over(self) -> bool:
+        """Was it stopped, or did it fail?"""
+        return self._runner.over
+
+    def now(self) -> float:
+        """By the clock that its machine knows."""
+        return self._loop.time()
 
     def _fail(self, error: BaseException) -> None:
         log.error("%s: cannot go on: %s", self.name, error, exc_info=error)
@@ -265,8 +277,9 @@ class BrokerHost(Host):
         local = self.locals.get(to)
         if local is not None:
             self._loop.call_soon(local, self.name, frame)
-            return
-        size = self.say(to, frame)
+        size = self.say(to, frame) if local is None else 0
+        if isinstance(frame, Deliver) and (size or local is not None):
+            self.deliveries.took(frame, 1000 * self.overlay_time()[0])
         meter = self.links.get(to)
         if meter is not None and size:
             meter.left(size, len(frame.numbers) if isinstance(frame, Data | Leg) else 0)
@@ -310,7 +323,7 @@ class BrokerHost(Host):
             "term": self.node.term,
             "trees": len(self.node.broker.tables),
             "clients": sum(peer.role == "client" for peer in self.peers.values()) + len(self.locals),
-            "links": {name: self._link(name, meter) for name, meter in self.links.items()},
+            "links": {name: self.link(name) for name in self.links},
             "notes": dict(self.notes),
             "evaluations": self.node.broker.evaluations,
             "dropped": self.dropped,
@@ -333,8 +346,9 @@ class BrokerHost(Host):
             }
         return found
 
-    def _link(self, name: str, meter: LinkMeter) -> dict[str, Any]:
-        peer, clock = self.peers.get(name), self.clocks.known.get(name)
+    def link(self, name: str) -> dict[str, Any]:
+        """How the link to a neighbour stands, and what went over it."""
+        peer, clock, meter = self.peers.get(name), self.clocks.known.get(name), self.links[name]
         return {
             "up": peer is not None,
             "waiting_bytes": peer.waiting if peer is not None else 0,

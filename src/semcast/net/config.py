@@ -36,6 +36,8 @@ class Config(Part, frozen=True, kw_only=True):
     """The folder for logs and stores, beside the file."""
     host: str = "127.0.0.1"
     """Where all listen."""
+    origins: tuple[str, ...] = ()
+    """Web pages of these origins (https://host) may publish; reading is open to all. ``*``: all may."""
     processes: bool = True
     """A process for each broker and coordinator; false: all in one."""
     topology: Overlay = Overlay()
@@ -82,6 +84,7 @@ class Deployed(msgspec.Struct, frozen=True):
             {},
             {},
             self.topology.to_json(),
+            origins=config.origins,
         )
 
     def listen(self, name: str) -> str:

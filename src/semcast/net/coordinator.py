@@ -73,6 +73,11 @@ class CoordinatorHost(Host):
         await self._runner.stop()
         await super().stop()
 
+    @property
+    def over(self) -> bool:
+        """Was it stopped, or did it fail?"""
+        return self._runner.over
+
     def _fail(self, error: BaseException) -> None:
         log.error("%s: cannot go on: %s", self.name, error, exc_info=error)
         if self._on_failure is not None:

@@ -17,6 +17,7 @@ from semcast.net.config import Deployed
 from semcast.net.coordinator import CoordinatorHost
 from semcast.net.coordinator_store import SqliteCoordinatorStore
 from semcast.net.host import Host, log, split_address
+from semcast.net.http import HttpFront
 from semcast.net.view import OverlayView
 from semcast.protocol.stores import CoordinatorStore
 
@@ -26,6 +27,7 @@ Failed = Callable[[str, BaseException], None]
 
 async def started(host: BrokerHost | CoordinatorHost, address: str, folder: Path) -> None:
     """Start a host; where any port will do, at the one it had before, so that others find it again."""
+    host.fronts.append(HttpFront(host))
     where, port = split_address(address)
     kept = folder / _ADDRESS
     folder.mkdir(parents=True, exist_ok=True)

@@ -41,6 +41,8 @@ class OverlayView(msgspec.Struct, frozen=True):
     topology: str | None = None
     """JSON; None where it is nobody's business."""
     version: int = 0
+    origins: tuple[str, ...] = ()
+    """Web pages of these origins may publish; ``*``: of all."""
 
     def encoded(self) -> bytes:
         return msgspec.json.encode(self)

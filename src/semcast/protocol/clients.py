@@ -7,7 +7,7 @@ can go to any gateway and go on where it was: nothing is missed and nothing come
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import islice
 
 from semcast.model.message import Message, ProfileText
@@ -62,10 +62,14 @@ class Subscriber:
         max_delay_ms: float | None = None,
         together: bool = False,
         cursor: Mapping[str, int] | None = None,
+        have: Mapping[str, Iterable[int]] | None = None,
         confirmed: bool = False,
         expiry_s: float | None = None,
     ) -> None:
-        """With ``confirmed`` a message counts as taken when ``confirm`` says so, else when it has come."""
+        """With ``confirmed`` a message counts as taken when ``confirm`` says so, else when it has come.
+
+        Who comes back says where it was: its ``cursor``, and what it has above that.
+        """
         self.name = name
         self.session = session
         self.live_version = -1
@@ -83,7 +87,7 @@ class Subscriber:
         self._wishes = 0
         self._wish: tuple[ProfileText, int] | None = None
         self._refused = False
-        self._have: dict[str, set[int]] = {}
+        self._have: dict[str, set[int]] = {source: set(numbers) for source, numbers in (have or {}).items()}
         self._links: dict[str, _Link] = {}
         self._ending = False
         self._leaving: dict[str, float] = {}
@@ -94,6 +98,16 @@ class Subscriber:
     @property
     def durable(self) -> bool:
         return self._durable
+
+    @property
+    def have(self) -> Mapping[str, Set[int]]:
+        """Per source what it has above its cursor."""
+        return self._have
+
+    @property
+    def reached(self) -> dict[str, int]:
+        """Per gateway the last that came in order: what ``confirm`` can be told later."""
+        return {gateway: link.sequence for gateway, link in self._links.items()}
 
     @property
     def wishes(self) -> int:
@@ -171,12 +185,18 @@ class Subscriber:
                 return [Note("error", {"reason": reason})]
         return []
 
-    def confirm(self) -> list[Command]:
-        """The client has done with the last message that was noted as delivered, and can be given the next."""
-        self._open = False
+    def confirm(self, reached: Mapping[str, int] | None = None) -> list[Command]:
+        """The client has done with all that was noted as delivered, and can be given the next.
+
+        Or with what came before ``reached``, which was asked for earlier: then there is more to be confirmed.
+        """
+        self._open = reached is not None
         commands: list[Command] = []
         for gateway, link in self._links.items():
-            link.confirmed = link.sequence
+            if link.base is None:
+                continue
+            through = link.sequence if reached is None else reached.get(gateway, 0)
+            link.confirmed = max(link.confirmed, min(through, link.sequence))
             commands += self._take(gateway, link)
         return commands
 
@@ -271,11 +291,11 @@ class Subscriber:
 class Publisher:
     """Hands messages to one source until it has them for good, each once."""
 
-    def __init__(self, name: str, source: str, *, settings: Settings) -> None:
+    def __init__(self, name: str, source: str, *, settings: Settings, first: int = 0) -> None:
         self.name = name
         self.source = source
         self._settings = settings
-        self._first = 0
+        self._first = first
         self._waiting: deque[Message] = deque()
         self._sent_at = float("-inf")
         self._in_flight = 0
@@ -296,6 +316,8 @@ class Publisher:
             case Received(_, Refused(origin=self.name, expected=int(expected))) if expected >= self._first:
                 self._in_flight = 0
                 return []
+            case Received(_, Refused(origin=self.name, expected=int(expected))):
+                return [Note("behind", {"expected": expected})]
             case Received(_, Refused(origin=self.name, unfit=int(number), reason=reason)) if number >= self._first:
                 return self._given_up(number - self._first, reason, now)
             case Tick() if self._waiting and now - self._sent_at >= self._settings.resend_s:

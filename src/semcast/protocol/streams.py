@@ -120,13 +120,13 @@ class Streams:
         if not self.declared:
             return None
         stream = self.declared.get(message.stream)
-        return self._unknown(message.stream) if stream is None else stream.refusal(message)
+        return self.unknown(message.stream) if stream is None else stream.refusal(message)
 
     def profile(self, stream: str, text: str) -> ProfileText:
         """A profile over a declared stream, in its canonical text; SemcastError where it is none."""
         known = self.declared.get(stream)
         if known is None:
-            raise SemcastError(self._unknown(stream))
+            raise SemcastError(self.unknown(stream))
         return ProfileText(stream, known.language, known.canonical(text))
 
     def canonical(self, profile: ProfileText) -> ProfileText:
@@ -138,7 +138,8 @@ class Streams:
             raise SemcastError(f"stream {profile.stream!r} is {found.language}, and the profile {profile.language}")
         return found
 
-    def _unknown(self, name: str) -> str:
+    def unknown(self, name: str) -> str:
+        """What to tell who names a stream that is not declared."""
         near = get_close_matches(name, self.declared, 1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         return f"there is no stream {name!r}; {hint}there is {', '.join(self.declared)}"

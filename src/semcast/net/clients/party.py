@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -70,17 +70,22 @@ class Party:
         at = round(1000 * self.overlay_time()[0]) if time_ms is None else time_ms
         return Message(stream, payload, topic, at, key, tuple((headers or {}).items()))
 
-    def publisher(self, source: str | None = None, *, origin: str | None = None) -> Publishing:
+    def publisher(self, source: str | None = None, *, origin: str | None = None, first: int = 0) -> Publishing:
         """A batching publisher at a source, or at the nearest one.
 
-        A source takes each message of an ``origin`` once; by default the origin is this party at that source.
+        A source takes each message of an ``origin`` once; by default the origin is this party at that source. An origin
+        that has published before goes on with the number ``first``.
         """
         chosen = source or self.nearest_source()
         named = origin or f"{self.name}@{chosen}"
         if named not in self._publishing:
-            self._publishing[named] = Publishing(self, chosen, named)
+            self._publishing[named] = Publishing(self, chosen, named, first)
             self._publishing[named].begin()
         return self._publishing[named]
+
+    def forget(self, publishing: Publishing) -> None:
+        """A publisher that was stopped. Its origin may be used again only by who knows its next number."""
+        self._publishing.pop(publishing.origin, None)
 
     # --- subscribing
 
@@ -96,12 +101,14 @@ class Party:
         gateways: list[str] | None = None,
         together: bool = False,
         expiry_s: float | None = None,
+        have: Mapping[str, Iterable[int]] | None = None,
         on_gap: Callable[[Gap], None] | None = None,
     ) -> Subscription:
         """Subscribe; iterate over what is returned. With a ``session`` name it is durable: it waits for who comes back.
 
-        ``start`` is latest, earliest or the id of a message; ``ordered`` asks for each source's order; with several
-        gateways the next takes over when one fails, and with ``together`` all are used at a time.
+        ``start`` is latest, earliest or the id of a message, and ``have`` what is not wanted again behind it;
+        ``ordered`` asks for each source's order; with several gateways the next takes over when one fails, and with
+        ``together`` all are used at a time.
         """
         text = profile if isinstance(profile, ProfileText) else self.streams.profile(stream, profile)
         kind, cursor = start_of(start)
@@ -118,6 +125,7 @@ class Party:
             max_delay_ms=max_delay_ms,
             together=together,
             cursor=cursor,
+            have=have,
             confirmed=True,
             expiry_s=expiry_s,
         )

@@ -14,6 +14,7 @@ from semcast.net.clients.subscription import Refused
 from semcast.net.runner import Runner
 from semcast.protocol.clients import Publisher
 from semcast.protocol.frames import AnyFrame
+from semcast.protocol.frames import Refused as Declined
 from semcast.protocol.machine import Command, Note, Received, Send
 
 if TYPE_CHECKING:
@@ -23,15 +24,25 @@ _WAITING = 65536
 """Messages that wait for their receipts, at most; then ``put`` waits."""
 
 
+class OutOfTurn(SemcastError):
+    """A number of an origin came before others that the source has not seen."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__(f"number {expected} has not come yet")
+        self.expected = expected
+
+
 class Publishing:
     """A publisher at one source. Everything that is put within one turn of the loop travels together."""
 
-    def __init__(self, party: Party, source: str, origin: str) -> None:
+    def __init__(self, party: Party, source: str, origin: str, first: int = 0) -> None:
         self.origin = origin
         self.source = source
+        self.trouble = ""
+        """What the source said last, if it took nothing in."""
         self._party = party
         self._loop = asyncio.get_running_loop()
-        self._machine = Publisher(origin, source, settings=party.settings)
+        self._machine = Publisher(origin, source, settings=party.settings, first=first)
         self._runner = Runner(self._machine, self._do, tick_s=party.settings.tick_s, failed=self._failed)
         self._receipts: deque[asyncio.Future[Receipt]] = deque()
         self._new: list[Message] = []
@@ -78,14 +89,12 @@ class Publishing:
             async with asyncio.timeout(patience_s):
                 await self.drained()
         except TimeoutError:
-            left = len(self._receipts)
-            for receipt in self._receipts:
-                if not receipt.done():
-                    receipt.set_exception(SemcastError(f"{left:,} messages were not confirmed in time"))
+            self._give_up(SemcastError(f"{len(self._receipts):,} messages were not confirmed in time"))
         await self._runner.stop()
         self._room.set()
 
     def heard(self, sender: str, frame: AnyFrame) -> None:
+        self.trouble = frame.reason if isinstance(frame, Declined) else ""
         self._runner.feed(Received(sender, frame))
 
     def _hand_over(self) -> None:
@@ -105,6 +114,8 @@ class Publishing:
                 del self._receipts[place]
                 if not receipt.done():
                     receipt.set_exception(Refused(command.details["reason"]))
+            elif isinstance(command, Note) and command.what == "behind":
+                self._give_up(OutOfTurn(**command.details))
         if len(self._receipts) < _WAITING // 2:
             self._room.set()
         if not self._receipts:
@@ -121,7 +132,9 @@ class Publishing:
             future.set_result(receipt)
 
     def _failed(self, error: BaseException) -> None:
-        failure = SemcastError(f"the publisher cannot go on: {error}")
+        self._give_up(SemcastError(f"the publisher cannot go on: {error}"))
+
+    def _give_up(self, error: SemcastError) -> None:
         for receipt in self._receipts:
             if not receipt.done():
-                receipt.set_exception(failure)
+                receipt.set_exception(error)

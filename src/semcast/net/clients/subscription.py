@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,8 @@ from semcast.model.message import unpacked
 from semcast.net.clients.messages import Gap, Received
 from semcast.net.runner import Runner
 from semcast.protocol.clients import Subscriber
-from semcast.protocol.frames import AnyFrame, Deliver
+from semcast.protocol.frames import AnyFrame, Deliver, Progress
+from semcast.protocol.frames import Gap as Lost
 from semcast.protocol.frames.clients import UNKNOWN
 from semcast.protocol.machine import Command, Note, Send
 from semcast.protocol.machine import Received as Heard
@@ -76,6 +77,8 @@ class Subscription:
         self._on_gap = on_gap
         self._loop = asyncio.get_running_loop()
         self._frames: deque[tuple[str, AnyFrame]] = deque()
+        self._queued: set[tuple[str, int]] = set()
+        """Of which the numbers that stand for one thing only."""
         self._given: deque[Received] = deque()
         self._news = asyncio.Event()
         self._holding = False
@@ -122,28 +125,68 @@ class Subscription:
         return self
 
     async def __anext__(self) -> Received:
-        self._confirm()
+        self.confirm()
+        while (message := self.ready()) is None:
+            if self._runner.over:
+                raise StopAsyncIteration
+            await self.news()
+        return message
+
+    # --- the same in pieces, for who hands messages on and cannot say at once that they were taken
+
+    def ready(self) -> Received | None:
+        """The next message, if there is one now; those before it do not count as taken yet."""
         while not self._given:
             if self._error is not None:
                 raise self._error
-            if self._runner.over:
-                raise StopAsyncIteration
-            if self._frames:
-                self._runner.feed(Heard(*self._frames.popleft()))
-                continue
-            self._news.clear()
-            await self._news.wait()
+            if not self._frames or self._runner.over:
+                return None
+            self._runner.feed(Heard(*self._unqueued()))
         self._holding = True
         return self._given.popleft()
 
-    def _confirm(self) -> None:
-        if self._holding:
-            self._holding = False
-            self._do(self._machine.confirm())
+    def _unqueued(self) -> tuple[str, AnyFrame]:
+        sender, frame = self._frames.popleft()
+        self._queued.discard((sender, getattr(frame, "sequence", -1)))
+        return sender, frame
 
-    async def close(self, *, keep: bool = False) -> None:
-        """End the subscription; with ``keep`` a durable session stays at its gateway, to be taken up again."""
-        self._confirm()
+    async def news(self) -> None:
+        """Wait until ``ready`` may have something new to say; what came since the last time counts."""
+        if self._error is None and not self._runner.over:
+            await self._news.wait()
+            self._news.clear()
+
+    @property
+    def over(self) -> bool:
+        return self._runner.over
+
+    @property
+    def is_live(self) -> bool:
+        return self._live.done() and not self._live.cancelled() and self._live.exception() is None
+
+    @property
+    def have(self) -> Mapping[str, Set[int]]:
+        """Per source what was given out above the cursor."""
+        return self._machine.have
+
+    @property
+    def reached(self) -> dict[str, int]:
+        """How far it is, for ``confirm``: with the message that ``ready`` has given out last."""
+        return self._machine.reached
+
+    def confirm(self, reached: Mapping[str, int] | None = None) -> None:
+        """All that was given out is taken, or what was given out until then."""
+        if self._holding:
+            self._holding = reached is not None
+            self._do(self._machine.confirm(reached))
+
+    async def close(self, *, keep: bool = False, taken: bool = True) -> None:
+        """End the subscription; with ``keep`` a durable session stays at its gateway, to be taken up again.
+
+        What was given out counts as taken, or not: then it comes again.
+        """
+        if taken:
+            self.confirm()
         if not keep and not self._runner.over and self._party.running:
             self._machine.detach()
             try:
@@ -158,8 +201,15 @@ class Subscription:
     # --- from the connection
 
     def heard(self, sender: str, frame: AnyFrame) -> None:
-        """A frame of a gateway. It waits while a message does; a gateway sends no more than a session may hold."""
+        """A frame of a gateway. It waits while a message does; a gateway sends no more than a session may hold.
+
+        It says again what is not taken for long. What waits here already does not wait twice.
+        """
         if self._given or self._frames or (self._holding and isinstance(frame, Deliver)):
+            if isinstance(frame, Deliver | Progress | Lost):
+                if (sender, frame.sequence) in self._queued or frame.sequence <= self.reached.get(sender, 0):
+                    return
+                self._queued.add((sender, frame.sequence))
             self._frames.append((sender, frame))
         else:
             self._runner.feed(Heard(sender, frame))

@@ -1,0 +1,149 @@
+"""The application: which path leads where, and who may ask from a page of another origin."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from semcast.model import SemcastError
+from semcast.net.coordinator import CoordinatorHost
+from semcast.net.http import status
+from semcast.net.http.answers import Problem, answer, refused
+from semcast.net.http.metrics import exposition
+from semcast.net.http.streams import StreamRoutes
+
+if TYPE_CHECKING:
+    from semcast.net.http.front import HttpFront
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+_ALLOWED = "content-type, idempotency-key, origin-session, origin-number, last-event-id"
+
+
+def application(front: HttpFront) -> ASGIApp:
+    """What one broker or coordinator serves."""
+    handlers = {SemcastError: refused, HTTPException: _http_error}
+    return OtherOrigins(Starlette(routes=routes(front), exception_handlers=handlers), front)
+
+
+def routes(front: HttpFront) -> list[BaseRoute]:
+    streams = StreamRoutes(front)
+    found: list[BaseRoute] = [
+        Route("/healthz", _health(front)),
+        Route("/statusz", _shows(lambda: front.host.status())),
+        Route("/channelz", _shows(lambda: status.channels(front.host))),
+        Route("/treez", _shows(lambda: status.trees(front.host))),
+        Route("/subz", _shows(lambda: status.sessions(front.host, front.feeds))),
+        Route("/metrics", _metrics(front)),
+        Route("/v1/streams", streams.listed),
+        Route("/v1/streams/{stream}/messages", streams.publish, methods=["POST"]),
+        Route("/v1/streams/{stream}/messages", _Raw(streams.follow), methods=["GET", "HEAD"]),
+    ]
+    if isinstance(front.host, CoordinatorHost):
+        found.append(Route("/reorganise", _reorganise(front.host), methods=["POST"]))
+    return found
+
+
+class _Raw:
+    """An endpoint that writes its answer bit by bit. Starlette takes an object, not a function, for an application."""
+
+    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def _shows(what: Callable[[], object]) -> Endpoint:
+    async def show(request: Request) -> Response:
+        return answer(what())
+
+    return show
+
+
+def _health(front: HttpFront) -> Endpoint:
+    async def healthz(request: Request) -> Response:
+        found = status.health(front.host)
+        return answer(found, 200 if found["healthy"] else 503)
+
+    return healthz
+
+
+def _metrics(front: HttpFront) -> Endpoint:
+    async def metrics(request: Request) -> Response:
+        return Response(exposition(front), media_type="text/plain; version=0.0.4")
+
+    return metrics
+
+
+def _reorganise(host: CoordinatorHost) -> Endpoint:
+    async def reorganise(request: Request) -> Response:
+        if not host.reorganise():
+            raise Problem(409, f"{host.name} does not lead; ask another", coordinators=status.elsewhere(host))
+        return answer({"reorganising": True, "epoch": host.status()["epoch"]}, 202)
+
+    return reorganise
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    hint = "there is nothing here; /docs says what there is" if error.status_code == 404 else error.detail
+    return answer({"error": hint}, error.status_code, dict(error.headers or {}))
+
+
+class OtherOrigins:
+    """Pages of any origin may read; only those of this one, and those that the overlay names, may change something.
+
+    Who is no browser sends no origin and may do both: there is nobody behind it who was tricked into it.
+    """
+
+    def __init__(self, app: ASGIApp, front: HttpFront) -> None:
+        self._app = app
+        self._front = front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        trusted = self._trusted(headers)
+        scope["state"]["trusted"] = trusted
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif scope["method"] == "OPTIONS":
+            await Response(status_code=204, headers=self._preflight(trusted))(scope, receive, send)
+        elif scope["method"] in ("GET", "HEAD") or trusted:
+            await self._app(scope, receive, _with_origin(send))
+        else:
+            reason = f"pages of {headers['origin']} may not do that; see `origins` in the overlay's file"
+            await Problem(403, reason).response()(scope, receive, send)
+
+    def _trusted(self, headers: Headers) -> bool:
+        origin = headers.get("origin")
+        if origin is None or urlsplit(origin).netloc == headers.get("host"):
+            return True
+        origins = self._front.host.view.origins
+        return origin in origins or "*" in origins
+
+    @staticmethod
+    def _preflight(trusted: bool) -> dict[str, str]:
+        return {
+            "access-control-allow-origin": "*",
+            "access-control-allow-methods": "GET, POST" if trusted else "GET",
+            "access-control-allow-headers": _ALLOWED,
+            "access-control-max-age": "600",
+        }
+
+
+def _with_origin(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)["access-control-allow-origin"] = "*"
+        await send(message)
+
+    return sent

@@ -1,0 +1,121 @@
+"""What a broker and a coordinator say of themselves over HTTP."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import semcast
+from tests.live.http.running import Events, Running, ask, publish
+
+pytestmark = pytest.mark.system
+_SAMPLE = re.compile(r'^([a-z_:]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*)\})? (-?[0-9.e+-]+)$')
+
+
+def metrics(address: str) -> dict[str, float]:
+    """All samples; every line has to be one, or a comment on a family that has some."""
+    text = ask(address, "/metrics").body.decode()
+    found: dict[str, float] = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            matched = _SAMPLE.match(line)
+            assert matched, line
+            name = f"{matched[1]}{{{matched[2]}}}" if matched[2] else matched[1]
+            assert name not in found
+            found[name] = float(matched[3])
+    for family, kind in re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE):
+        suffix = "_bucket{" if kind == "histogram" else ""
+        assert any(name.startswith(family + suffix) for name in found)
+        assert kind != "counter" or family.endswith("_total")
+    return found
+
+
+@pytest.mark.parametrize("name", ["c0", "b0", "b3", "b7"])
+def test_everybody_is_healthy_and_says_who_it_is(overlay: Running, name: str) -> None:
+    address = overlay.addresses[name]
+    health = ask(address, "/healthz")
+    assert (health.status, health.json["reasons"]) == (200, [])
+    assert ask(address, "/statusz").json["name"] == name
+    assert metrics(address)["semcast_uptime_seconds"] > 0
+
+
+def test_the_status_is_the_one_that_the_native_protocol_gives(overlay: Running) -> None:
+    async def asked() -> dict[str, object]:
+        async with semcast.connect(overlay.whole.addresses()["c0"]) as client:
+            return await client.ask("status")
+
+    over_http = ask(overlay.addresses["c0"], "/statusz").json
+    native = overlay.call(asked)
+    assert over_http.keys() == native.keys()
+    assert over_http["epoch"] == native["epoch"]
+
+
+def test_sessions_show_their_profile_and_how_far_they_are(overlay: Running, address: str) -> None:
+    events = Events(address, "quotes", profile="price = -10", max_delay_ms="0.001").until_live()
+    id = publish(address, "quotes", {"symbol": "A", "price": -10}).json["ids"][0]
+    events.take(1)
+    overlay.until(lambda whole: True)
+    sessions = ask(address, "/subz").json["sessions"]
+    session = next(session for session in sessions if session["profile"] == "price = -10")
+    events.close()
+    source, _, number = id.rpartition(":")
+    assert session["live"]
+    assert session["ordered"]
+    assert session["max_delay_ms"] == 0.001
+    assert session["expected_delay_ms"] > 0.001
+    assert session["cursor"][source] <= int(number)
+    assert session["staleness"]["messages"] == 1
+    everywhere = ask(overlay.addresses["c0"], "/subz").json["subscriptions"]
+    assert "price = -10" in [subscription["profile"] for subscription in everywhere]
+
+
+def test_trees_at_a_coordinator_reach_every_gateway_and_brokers_know_their_place(
+    overlay: Running, address: str
+) -> None:
+    events = Events(address, "quotes", profile="price = -11").until_live()
+    found = ask(overlay.addresses["c0"], "/treez").json["trees"]
+    channels = ask(overlay.addresses["c0"], "/channelz").json["channels"]
+    events.close()
+    assert [tree["channel"] for tree in found] == [channel["id"] for channel in channels]
+    tree = found[0]
+    reached = {tree["rendezvous"], *(child for _, child in tree["tree"])}
+    assert set(tree["gateways"]) <= reached
+    children = [child for parent, child in tree["tree"] if parent == tree["rendezvous"]]
+    places = ask(overlay.addresses[tree["rendezvous"]], "/treez").json["trees"]
+    place = next(place for place in places if place["channel"] == tree["channel"])
+    assert place["parent"] is None
+    assert sorted(place["children"]) == sorted(children)
+    assert "c0" in ask(address, "/channelz").json["coordinators"]
+
+
+def test_deliveries_and_links_are_counted(overlay: Running, address: str) -> None:
+    events = Events(address, "quotes", profile="price = -12").until_live()
+    source = overlay.look(lambda whole: next(name for name, host in whole.brokers.items() if host.node.source))
+    before, links = metrics(address), metrics(overlay.addresses[source])
+    publish(address, "quotes", [{"symbol": "A", "price": -12}] * 20, {"source": source})
+    events.take(20)
+    after, links_after = metrics(address), metrics(overlay.addresses[source])
+    events.close()
+    assert after["semcast_deliveries_total"] - before["semcast_deliveries_total"] == 20
+    assert after["semcast_staleness_seconds_count"] - before["semcast_staleness_seconds_count"] == 20
+    assert after['semcast_staleness_seconds_bucket{le="+Inf"}'] == after["semcast_staleness_seconds_count"]
+    assert after["semcast_http_readers"] >= 1
+    assert links_after["semcast_log_end"] - links["semcast_log_end"] == 20
+
+    def sent(found: dict[str, float]) -> float:
+        return sum(value for name, value in found.items() if name.startswith("semcast_link_messages_out_total"))
+
+    assert address == overlay.addresses[source] or sent(links_after) - sent(links) >= 20
+    assert after["process_resident_memory_bytes"] > 1 << 20
+
+
+def test_a_coordinator_reorganises_when_it_is_asked_and_a_broker_does_not(overlay: Running, address: str) -> None:
+    coordinator = overlay.addresses["c0"]
+    before = overlay.look(lambda whole: whole.coordinators["c0"].notes["reorganised"])
+    answer = ask(coordinator, "/reorganise", method="POST")
+    assert (answer.status, answer.json["reorganising"]) == (202, True)
+    assert before is not None
+    assert ask(coordinator, "/reorganise").status == 405
+    assert ask(coordinator, "/reorganise", method="POST", origin="https://elsewhere.example").status == 403
+    assert ask(address, "/reorganise", method="POST").status == 404
