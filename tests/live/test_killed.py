@@ -7,9 +7,9 @@ import json
 import os
 import signal
 import sys
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +20,10 @@ from semcast.client import Client
 from semcast.net.config import read_config
 from semcast.net.serve import run
 from tests.live.overlays import until, written
-from tests.live.test_schemes import Watcher, expected, topic, wanted
+from tests.live.test_schemes import expected
+from tests.live.watchers import EventWatcher, PythonWatcher
 
 pytestmark = pytest.mark.system
-
-DEAD = "\n[ports]\n"
 
 
 class Deployment:
@@ -69,19 +68,42 @@ async def running(file: Path) -> AsyncIterator[Deployment]:
             raise
 
 
+class Rates:
+    """How much the overlay of a test has to carry."""
+
+    def __init__(self, messages: int, watchers: int) -> None:
+        self.messages, self.watchers = messages, watchers
+
+
 def test_everybody_has_his_messages_once_whoever_is_killed(tmp_path: Path) -> None:
-    run(_everybody_has_his_messages(tmp_path, messages=6_000, watchers=24))
+    run(_everybody_has_his_messages(tmp_path, Rates(20_000, 60)))
 
 
-async def _everybody_has_his_messages(folder: Path, messages: int, watchers: int) -> None:
+def some_topic(rng: np.random.Generator) -> str:
+    return f"t/{rng.integers(0, 40)}/{rng.integers(0, 5)}"
+
+
+def some_profile(rng: np.random.Generator) -> str:
+    return f"t/{rng.integers(0, 40)}" if rng.random() < 0.5 else f"t/{rng.integers(0, 40)}/{rng.integers(0, 5)}"
+
+
+async def _everybody_has_his_messages(folder: Path, rates: Rates) -> None:
     rng = np.random.default_rng(7)
     file = written(folder, brokers=10, sources=2, gateways=4)
     async with running(file) as up:
         gateways, sources = up.having("gateway"), up.having("source")
         clients = [await opened(up.addresses[name]) for name in gateways]
-        watching = [Watcher(clients[n % len(clients)], wanted(rng)) for n in range(watchers)]
-        await asyncio.gather(*(watcher.subscription.live() for watcher in watching))
-        made = [clients[0].message("topics", f"m{n}", topic=topic(rng)) for n in range(messages)]
+        turns = {at: cycle(gateways[at:] + gateways[:at]) for at in range(len(gateways))}
+        watching: list[PythonWatcher | EventWatcher] = []
+        for number in range(rates.watchers):
+            at = number % len(gateways)
+            if number // len(gateways) % 2:
+                watching.append(EventWatcher(lambda at=at: up.addresses[next(turns[at])], some_profile(rng)))  # type: ignore[misc]
+            else:
+                watching.append(PythonWatcher(clients[at], some_profile(rng)))
+        async with asyncio.timeout(120):
+            await asyncio.gather(*(watcher.live() for watcher in watching))
+        made = [clients[0].message("topics", f"m{n}", topic=some_topic(rng)) for n in range(rates.messages)]
         publishing = asyncio.create_task(_published(clients[0], sources, made))
         interior = [broker.id for broker in up.deployed.topology.brokers if not broker.roles]
         for victim in (interior[0], gateways[1], sources[0], "c0", gateways[2]):
@@ -91,12 +113,13 @@ async def _everybody_has_his_messages(folder: Path, messages: int, watchers: int
         await publishing
         for watcher in watching:
             due = expected(watcher.profile, made)
-            await until(lambda watcher=watcher, due=due: len(watcher.got) >= due.total(), 120)  # type: ignore[misc]
+            await until(lambda watcher=watcher, due=due: watcher.got.total() >= due.total(), 120)  # type: ignore[misc]
         await asyncio.sleep(1.0)
         for watcher in watching:
-            got = Counter(message.payload.decode() for message in watcher.got)
-            assert got == expected(watcher.profile, made), watcher.profile
-            assert not watcher.subscription.gaps
+            assert watcher.got == expected(watcher.profile, made), (watcher.kind, watcher.profile)
+        assert any(isinstance(watcher, EventWatcher) and watcher.breaks for watcher in watching)
+        for watcher in watching:
+            await watcher.stop()
         for client in clients:
             await client.close()
 
@@ -112,7 +135,7 @@ async def _published(client: Client, sources: list[str], messages: list[object])
     receipts = []
     for number, message in enumerate(messages):
         receipts.append(await client.publisher(sources[number % len(sources)]).put(message))  # type: ignore[arg-type]
-        if number % 50 == 0:
+        if number % 100 == 0:
             await asyncio.sleep(0.1)
     await asyncio.gather(*receipts)
 

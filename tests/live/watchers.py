@@ -1,0 +1,102 @@
+"""Clients of every kind that read on, and come back when their gateway goes; what they got is judged later."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from semcast.client import Client, Subscription
+
+Where = Callable[[], str]
+"""Gives the address of the gateway to try next."""
+
+
+class PythonWatcher:
+    """A subscription of the Python client, which goes from gateway to gateway by itself."""
+
+    kind = "python"
+
+    def __init__(self, client: Client, profile: str) -> None:
+        self.profile = profile
+        self.got: Counter[str] = Counter()
+        self.subscription: Subscription = client.subscribe("topics", profile)
+        self._task = asyncio.create_task(self._read())
+
+    async def live(self) -> None:
+        await self.subscription.live()
+
+    async def _read(self) -> None:
+        async for message in self.subscription:
+            self.got[message.payload.decode()] += 1
+
+    async def stop(self) -> None:
+        await self.subscription.close()
+        await self._task
+
+
+class EventWatcher:
+    """Server-sent events, read as a browser does: after a break it comes back with the last id that it has seen."""
+
+    kind = "sse"
+
+    def __init__(self, where: Where, profile: str) -> None:
+        self.profile = profile
+        self.got: Counter[str] = Counter()
+        self.breaks = 0
+        self._where = where
+        self._last = ""
+        self._live = asyncio.Event()
+        self._task = asyncio.create_task(self._read_on())
+
+    async def live(self) -> None:
+        await self._live.wait()
+
+    async def _read_on(self) -> None:
+        while True:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError, ValueError):
+                await self._read()
+            self.breaks += 1
+            await asyncio.sleep(0.3)
+
+    async def _read(self) -> None:
+        host, _, port = self._where().rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        try:
+            path = f"/v1/streams/topics/messages?{urlencode({'profile': self.profile})}"
+            head = f"GET {path} HTTP/1.0\r\nHost: x\r\nLast-Event-ID: {self._last}\r\n"
+            head = head if self._last else head.replace("Last-Event-ID: \r\n", "")
+            writer.write(f"{head}\r\n".encode())
+            status = await reader.readuntil(b"\r\n\r\n")
+            if b" 200 " not in status.split(b"\r\n")[0]:
+                raise ValueError(status)
+            await self._events(reader)
+        finally:
+            writer.close()
+
+    async def _events(self, reader: asyncio.StreamReader) -> None:
+        name, data, last = "", "", self._last
+        while line := (await reader.readline()).decode():
+            if not line.endswith("\n"):
+                return  # cut off in the middle: as if it had not come
+            field, _, value = line.rstrip("\r\n").partition(": ")
+            if field == "id":
+                last = value
+            elif field == "event":
+                name = value
+            elif field == "data":
+                data = value
+            elif not field:
+                self._last = last
+                if name == "live":
+                    self._live.set()
+                elif data and not name:
+                    self.got[json.loads(data)["payload"]] += 1
+                name = data = ""
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
