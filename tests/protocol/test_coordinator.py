@@ -108,9 +108,11 @@ def test_a_new_leader_treats_every_source_as_leased_for_one_lease(reign: Reign, 
 # --- leases
 
 
-def test_a_source_that_follows_the_plan_gets_a_lease_that_echoes_its_clock(reign: Reign, world: World) -> None:
-    beat = msgspec.structs.replace(world.beat("s"), sent_at=123.0)
-    assert sends(reign.hears(("s", beat)), Lease) == [("s", Lease(1, 123.0, SETTINGS.lease_s, 1))]
+def test_a_source_that_follows_the_plan_gets_a_lease_that_echoes_its_clock_and_position(
+    reign: Reign, world: World
+) -> None:
+    beat = msgspec.structs.replace(world.beat("s"), sent_at=123.0, position=7)
+    assert sends(reign.hears(("s", beat)), Lease) == [("s", Lease(1, 123.0, SETTINGS.lease_s, 1, 7))]
 
 
 def test_a_source_that_does_not_follow_the_plan_is_told_it_and_gets_no_lease(reign: Reign, world: World) -> None:
