@@ -18,6 +18,8 @@ from semcast.protocol.framing import FrameError, Held
 
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20
 """Bytes that wait: from HIGH on the owner is told, below LOW told again; beyond MOST the connection ends."""
+_LARGE = 128 << 10
+"""Bytes of a piece, after which what it caused is written before the next is read."""
 _IN_TRANSPORT = 256 << 10
 """Bytes that a transport holds, which nothing overtakes."""
 
@@ -93,6 +95,10 @@ class Connection(asyncio.Protocol):
             return
         self.bytes_in += len(data)
         self.heard_at = self._loop.time()
+        if len(data) >= _LARGE and self._transport is not None and not self._transport.is_closing():
+            # More is there. A loop would go on reading for megabytes before it writes what it has read so far.
+            self._transport.pause_reading()
+            self._loop.call_soon(self._resume)
         try:
             if self.take is not None:
                 self.take(data)
@@ -102,6 +108,10 @@ class Connection(asyncio.Protocol):
             if error.frames:
                 self.owner.received(self, list(error.frames))
             self.close(f"it sent what is no frame: {error}")
+
+    def _resume(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def eof_received(self) -> None:
         self._reason = self._reason or "the other end closed it"
