@@ -104,12 +104,12 @@ async def _everybody_has_his_messages(folder: Path, rates: Rates) -> None:
         async with asyncio.timeout(120):
             await asyncio.gather(*(watcher.live() for watcher in watching))
         made = [clients[0].message("topics", f"m{n}", topic=some_topic(rng)) for n in range(rates.messages)]
-        publishing = asyncio.create_task(_published(clients[0], sources, made))
+        publishing = asyncio.create_task(published(clients[0], sources, made))
         interior = [broker.id for broker in up.deployed.topology.brokers if not broker.roles]
         for victim in (interior[0], gateways[1], sources[0], "c0", gateways[2]):
             await asyncio.sleep(0.5)
             await up.kill(victim)
-            await _reorganised(up)
+            await reorganised(up)
         await publishing
         for watcher in watching:
             due = expected(watcher.profile, made)
@@ -130,7 +130,7 @@ async def opened(address: str) -> Client:
     return client
 
 
-async def _published(client: Client, sources: list[str], messages: list[object]) -> None:
+async def published(client: Client, sources: list[str], messages: list[object]) -> None:
     """Half of them at each source, little by little."""
     receipts = []
     for number, message in enumerate(messages):
@@ -140,7 +140,7 @@ async def _published(client: Client, sources: list[str], messages: list[object])
     await asyncio.gather(*receipts)
 
 
-async def _reorganised(up: Deployment) -> None:
+async def reorganised(up: Deployment) -> None:
     """Ask whoever leads for a new plan, as soon as one does."""
 
     async def asked() -> bool:
