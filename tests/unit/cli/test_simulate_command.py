@@ -101,4 +101,4 @@ def test_what_does_not_go_together_is_refused(run: Run, small: Path, tmp_path: P
     small.write_text("scheme = 'best'")
     code, _, err = run("simulate", str(small))
     assert code == 1
-    assert err.splitlines()[-1].startswith(f"error: {small}: scheme: there is no 'best'; there is masked")
+    assert err.splitlines()[-1].startswith(f"error: {small}:1: scheme: there is no 'best'; there is masked")
