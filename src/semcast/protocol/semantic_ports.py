@@ -63,10 +63,12 @@ class Filters:
     said: dict[str, Said] = field(default_factory=dict)
     _tree: Prefilter[str] | None = None
     _depths: tuple[int | None, int | None] = (None, None)
+    _cut: dict[tuple[str, int], Expression] = field(default_factory=dict)
 
     def set(self, port: str, wanted: Expression, version: tuple[int, int]) -> None:
         self.wanted[port], self.versions[port] = wanted, version
         self._tree = None
+        self._cut.clear()
 
     def for_neighbour(self, port: str, local: Expression) -> Expression:
         """All that is wanted on this side of a port: by the users here, and behind the other ports."""
@@ -93,7 +95,11 @@ class Filters:
 
     def _wants(self, port: str, root: Node, shed: int | None) -> bool:
         wanted = self.wanted.get(port, NOTHING)
-        return evaluate(wanted if shed is None else truncate(wanted, shed), root)
+        if shed is not None:
+            if (port, shed) not in self._cut:
+                self._cut[port, shed] = truncate(wanted, shed)
+            wanted = self._cut[port, shed]
+        return evaluate(wanted, root)
 
     def nodes(self) -> int:
         """The size of all filters, in nodes."""
