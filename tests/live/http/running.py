@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+import pyarrow as pa
+
+import semcast
 from semcast.net.embedded import Embedded
 from tests.live.overlays import deployed, settled, until
 
@@ -33,8 +36,9 @@ class Running:
         self._trouble: BaseException | None = None
 
     def start(self) -> None:
+        warm("relational", "price > 1", pa.table({"price": [1.0]}))
         self._thread.start()
-        assert self._ready.wait(PATIENCE_S)
+        assert self._ready.wait(4 * PATIENCE_S)
         if self._trouble is not None:
             raise self._trouble
 
@@ -89,6 +93,12 @@ class Running:
             assert host.address == before
 
         self.call(again)
+
+
+def warm(kind: str, profile: str, batch: pa.Table) -> None:
+    """Compile an engine here, if that was never done on this machine: in the overlay everybody would wait."""
+    language = semcast.language(kind)
+    language.matcher([language.parse(profile)]).match(batch)
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,16 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from semcast.model import SemcastError
 from semcast.net.coordinator import CoordinatorHost
 from semcast.net.http import status
 from semcast.net.http.answers import Problem, answer, refused
 from semcast.net.http.metrics import exposition
+from semcast.net.http.sockets import Socket
 from semcast.net.http.streams import StreamRoutes
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def routes(front: HttpFront) -> list[BaseRoute]:
         Route("/treez", _shows(lambda: status.trees(front.host))),
         Route("/subz", _shows(lambda: status.sessions(front.host, front.feeds))),
         Route("/metrics", _metrics(front)),
+        WebSocketRoute("/v1/ws", _socket(front)),
         Route("/v1/streams", streams.listed),
         Route("/v1/streams/{stream}/messages", streams.publish, methods=["POST"]),
         Route("/v1/streams/{stream}/messages", _Raw(streams.follow), methods=["GET", "HEAD"]),
@@ -82,6 +85,13 @@ def _metrics(front: HttpFront) -> Endpoint:
         return Response(exposition(front), media_type="text/plain; version=0.0.4")
 
     return metrics
+
+
+def _socket(front: HttpFront) -> Callable[[WebSocket], Awaitable[None]]:
+    async def connected(socket: WebSocket) -> None:
+        await Socket(front, socket).run()
+
+    return connected
 
 
 def _reorganise(host: CoordinatorHost) -> Endpoint:

@@ -40,7 +40,7 @@ def messages_of(host: BrokerHost, request: Request, stream: str, body: bytes) ->
     found = []
     for number, payload in _lines(body) if lines else [(None, body)]:
         message = Message(stream, payload, query.get("topic"), at, query.get("key"), headers)
-        _check(host, message, {} if number is None else {"line": number})
+        check(host, message, {} if number is None else {"line": number})
         found.append(message)
     if not found:
         raise Problem(422, "there is no message in the body")
@@ -53,7 +53,8 @@ def _lines(body: bytes) -> Iterator[tuple[int | None, bytes]]:
             yield number, line.strip()
 
 
-def _check(host: BrokerHost, message: Message, where: dict[str, Any]) -> None:
+def check(host: BrokerHost, message: Message, where: dict[str, Any]) -> None:
+    """Problem where a message cannot be published, and where it stands."""
     reason = host.streams.refusal(message)
     if reason is not None:
         raise Problem(422, f"line {where['line']}: {reason}" if where else reason, **where)

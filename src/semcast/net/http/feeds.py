@@ -143,6 +143,7 @@ class Feeds:
 
     def __init__(self, host: BrokerHost) -> None:
         self.open: dict[str, Feed] = {}
+        self._stopping = False
         self._host = host
 
     async def begin(self, wish: Wish) -> Feed:
@@ -173,9 +174,10 @@ class Feeds:
         """Let go of a reader. A durable session waits for who comes back, with what was not taken."""
         if self.open.get(feed.session) is feed:
             del self.open[feed.session]
-        await feed.subscription.close(keep=keep and feed.wish.durable, taken=False)
+        await feed.subscription.close(keep=keep and (feed.wish.durable or self._stopping), taken=False)
         await feed.client.close()
 
     async def stop(self) -> None:
-        for feed in list(self.open.values()):
-            await self.end(feed)
+        """Sessions that are not durable end with their gateway; nobody is there any more to be told."""
+        self._stopping = True
+        await asyncio.gather(*(self.end(feed) for feed in list(self.open.values())))

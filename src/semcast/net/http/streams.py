@@ -32,20 +32,13 @@ class StreamRoutes:
     def __init__(self, front: HttpFront) -> None:
         self._front = front
 
-    @property
-    def _host(self) -> BrokerHost:
-        host = self._front.host
-        if isinstance(host, CoordinatorHost):
-            raise misdirected(host, "source", "a coordinator, which takes no messages")
-        return host
-
     async def listed(self, request: Request) -> Response:
         declared = self._front.host.view.streams
         return answer({name: {"language": s.language, "schema": s.schema} for name, s in declared.items()})
 
     async def publish(self, request: Request) -> Response:
         """Answers when everything is durable."""
-        host, publishers = self._host, self._front.publishers
+        host, publishers = publishing_host(self._front), self._front.publishers
         assert publishers is not None
         stream = request.path_params["stream"]
         declared(host, stream)
@@ -72,7 +65,7 @@ class StreamRoutes:
 
     async def _following(self, request: Request) -> Response | EventStream:
         feeds = feeds_of(self._front)
-        stream = declared(self._host, request.path_params["stream"])
+        stream = declared(self._front.host, request.path_params["stream"])
         wish = wish_of(request, stream)
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
@@ -85,6 +78,13 @@ def declared(host: BrokerHost | CoordinatorHost, name: str) -> Stream:
     if found is None:
         raise Problem(404, host.view.declared().unknown(name), streams=sorted(host.view.streams))
     return found
+
+
+def publishing_host(front: HttpFront) -> BrokerHost:
+    host = front.host
+    if isinstance(host, CoordinatorHost):
+        raise misdirected(host, "source", "a coordinator, which takes no messages")
+    return host
 
 
 def feeds_of(front: HttpFront) -> Feeds:
