@@ -21,7 +21,7 @@ from semcast.net.config import read_config
 from semcast.net.serve import run
 from tests.live.overlays import until, written
 from tests.live.test_schemes import expected
-from tests.live.watchers import EventWatcher, PythonWatcher
+from tests.live.watchers import EventWatcher, PythonWatcher, SocketWatcher
 
 pytestmark = pytest.mark.system
 
@@ -94,13 +94,14 @@ async def _everybody_has_his_messages(folder: Path, rates: Rates) -> None:
         gateways, sources = up.having("gateway"), up.having("source")
         clients = [await opened(up.addresses[name]) for name in gateways]
         turns = {at: cycle(gateways[at:] + gateways[:at]) for at in range(len(gateways))}
-        watching: list[PythonWatcher | EventWatcher] = []
+        watching: list[PythonWatcher | EventWatcher | SocketWatcher] = []
         for number in range(rates.watchers):
-            at = number % len(gateways)
-            if number // len(gateways) % 2:
-                watching.append(EventWatcher(lambda at=at: up.addresses[next(turns[at])], some_profile(rng)))  # type: ignore[misc]
-            else:
+            at, kind = number % len(gateways), number // len(gateways) % 3
+            if kind == 0:
                 watching.append(PythonWatcher(clients[at], some_profile(rng)))
+            else:
+                made_of = EventWatcher if kind == 1 else SocketWatcher
+                watching.append(made_of(lambda at=at: up.addresses[next(turns[at])], some_profile(rng)))  # type: ignore[misc]
         async with asyncio.timeout(120):
             await asyncio.gather(*(watcher.live() for watcher in watching))
         made = [clients[0].message("topics", f"m{n}", topic=some_topic(rng)) for n in range(rates.messages)]
@@ -117,7 +118,8 @@ async def _everybody_has_his_messages(folder: Path, rates: Rates) -> None:
         await asyncio.sleep(1.0)
         for watcher in watching:
             assert watcher.got == expected(watcher.profile, made), (watcher.kind, watcher.profile)
-        assert any(isinstance(watcher, EventWatcher) and watcher.breaks for watcher in watching)
+        for kind in (EventWatcher, SocketWatcher):
+            assert any(isinstance(watcher, kind) and watcher.breaks for watcher in watching)
         for watcher in watching:
             await watcher.stop()
         for client in clients:

@@ -9,6 +9,9 @@ from collections import Counter
 from collections.abc import Callable
 from urllib.parse import urlencode
 
+from websockets.asyncio.client import connect
+from websockets.exceptions import WebSocketException
+
 from semcast.client import Client, Subscription
 
 Where = Callable[[], str]
@@ -96,6 +99,49 @@ class EventWatcher:
                 elif data and not name:
                     self.got[json.loads(data)["payload"]] += 1
                 name = data = ""
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+
+class SocketWatcher:
+    """A subscription over WebSocket that is made again, behind the last cursor, when the connection breaks."""
+
+    kind = "websocket"
+
+    def __init__(self, where: Where, profile: str) -> None:
+        self.profile = profile
+        self.got: Counter[str] = Counter()
+        self.breaks = 0
+        self._where = where
+        self._cursor = ""
+        self._live = asyncio.Event()
+        self._task = asyncio.create_task(self._read_on())
+
+    async def live(self) -> None:
+        await self._live.wait()
+
+    async def _read_on(self) -> None:
+        while True:
+            with contextlib.suppress(OSError, WebSocketException, EOFError):
+                await self._read()
+            self.breaks += 1
+            await asyncio.sleep(0.3)
+
+    async def _read(self) -> None:
+        async with connect(f"ws://{self._where()}/v1/ws", max_queue=None) as socket:
+            about = {"id": "s", "stream": "topics", "profile": self.profile}
+            if self._cursor:
+                about["cursor"] = self._cursor
+            await socket.send(json.dumps({"subscribe": about}))
+            async for line in socket:
+                ((what, content),) = json.loads(line).items()
+                self._cursor = content.get("cursor") or self._cursor
+                if what == "live":
+                    self._live.set()
+                elif what == "message":
+                    self.got[content["payload"]] += 1
 
     async def stop(self) -> None:
         self._task.cancel()
