@@ -25,6 +25,8 @@ class Front(Protocol):
 
 class Fronted(Owner, Protocol):
     fronts: list[Front]
+    doors: set[Door]
+    """At which nobody has said anything yet; browsers open connections that they may need later."""
 
 
 class Door(asyncio.Protocol):
@@ -38,9 +40,15 @@ class Door(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
+        self._owner.doors.add(self)
         self._timer = asyncio.get_running_loop().call_later(10.0, transport.close)
 
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
     def connection_lost(self, error: Exception | None) -> None:
+        self._owner.doors.discard(self)
         if self._timer is not None:
             self._timer.cancel()
 
@@ -50,6 +58,7 @@ class Door(asyncio.Protocol):
             return
         if self._timer is not None:
             self._timer.cancel()
+        self._owner.doors.discard(self)
         front = next((front for front in self._owner.fronts if front.speaks(self._head)), None)
         found: asyncio.Protocol = front.protocol() if front is not None else Connection(self._owner)
         self._transport.set_protocol(found)

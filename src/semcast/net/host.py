@@ -40,6 +40,7 @@ class Host:
         """By name; a connection is here between its hello and its end."""
         self.clocks = Clocks()
         self.fronts: list[Front] = []
+        self.doors: set[Door] = set()
         self.dropped = 0
         """Frames for somebody who could not be reached."""
         self._beat_s, self._dead_s = beat_s, dead_s
@@ -78,6 +79,8 @@ class Host:
             task.cancel()
         if self._server is not None:
             self._server.close()
+        for door in list(self.doors):
+            door.close()
         connections = list(self._connections)
         for connection in connections:
             connection.close("it is being stopped")

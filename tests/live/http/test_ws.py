@@ -12,7 +12,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from semcast.net.embedded import Embedded
-from semcast.net.http.sockets import SUBSCRIPTIONS
 from tests.live.http.running import PATIENCE_S, Events, Running, publish
 
 pytestmark = pytest.mark.system
@@ -200,12 +199,15 @@ def test_what_makes_no_sense_is_answered_with_a_reason_and_ends_nothing(address:
         subscribed(talk, "price = 28")
 
 
-def test_a_socket_has_so_many_subscriptions_and_no_more(overlay: Running, address: str) -> None:
+def test_a_socket_has_so_many_subscriptions_and_no_more(
+    overlay: Running, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("semcast.net.http.sockets.SUBSCRIPTIONS", 4)
     with talking(address) as talk:
-        for n in range(SUBSCRIPTIONS + 1):
+        for n in range(5):
             talk.say("subscribe", id=n, stream="quotes", profile="price = 29", expiry_s=0)
         error = talk.until("error")
-        assert (error["id"], error["status"]) == (SUBSCRIPTIONS, 429)
+        assert (error["id"], error["status"]) == (4, 429)
         talk.say("subscribe", id=0, stream="quotes")
         assert talk.until("error")["status"] == 409
 

@@ -20,6 +20,8 @@ from semcast.net.coordinator import CoordinatorHost
 from semcast.net.http import status
 from semcast.net.http.answers import Problem, answer, refused
 from semcast.net.http.metrics import exposition
+from semcast.net.http.openapi import document
+from semcast.net.http.pages import Pages
 from semcast.net.http.sockets import Socket
 from semcast.net.http.streams import StreamRoutes
 
@@ -37,8 +39,11 @@ def application(front: HttpFront) -> ASGIApp:
 
 
 def routes(front: HttpFront) -> list[BaseRoute]:
-    streams = StreamRoutes(front)
+    streams, pages = StreamRoutes(front), Pages(front)
     found: list[BaseRoute] = [
+        Route("/", pages.watch),
+        Route("/docs", pages.docs),
+        Route("/openapi.json", _shows(lambda: _document(front))),
         Route("/healthz", _health(front)),
         Route("/statusz", _shows(lambda: front.host.status())),
         Route("/channelz", _shows(lambda: status.channels(front.host))),
@@ -63,6 +68,12 @@ class _Raw:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
+
+
+def _document(front: HttpFront) -> dict[str, object]:
+    from semcast import __version__
+
+    return document(front.host.name, __version__, coordinator=isinstance(front.host, CoordinatorHost))
 
 
 def _shows(what: Callable[[], object]) -> Endpoint:
