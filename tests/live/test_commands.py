@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -99,3 +100,18 @@ def test_an_error_in_the_file_names_its_line(tmp_path: Path, more: str, said: st
     assert found.returncode == 1
     assert said in found.stderr
     assert f"up.toml:{line}" in found.stderr or "enum" in said
+
+
+def test_an_overlay_ends_cleanly_while_a_part_of_it_is_being_started_again(tmp_path: Path) -> None:
+    run(_ends_cleanly(tmp_path))
+
+
+async def _ends_cleanly(folder: Path) -> None:
+    async with running(written(folder, brokers=4, gateways=2)) as up:
+        victims = [up.pid(name) for name in ("b0", "c0")]
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        await asyncio.sleep(0.3)
+    for name in ("c0", "b0", "b1", "b2", "b3"):
+        with pytest.raises(ProcessLookupError):
+            os.kill(up.pid(name), 0)

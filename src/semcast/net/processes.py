@@ -44,8 +44,11 @@ class Processes:
         self.parts: dict[str, Part] = {}
         self._file = config_file
         self._verbose = ["--verbose"] if verbose else []
-        self._stopping = False
+        self._stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._keepers: list[asyncio.Task[None]] = []
+
+    def stopping(self) -> bool:
+        return self._stop.done()
 
     async def start(self) -> None:
         """Start everything, coordinators first; returns when all listen."""
@@ -81,22 +84,24 @@ class Processes:
     async def _kept(self, part: Part) -> None:
         """Run a process, and again when it ends, later each time it did not live long."""
         loop, pause = asyncio.get_running_loop(), _FIRST_S
-        while True:
+        while not self.stopping():
             begun = loop.time()
             await self._lived(part)
-            if self._stopping:
+            if self.stopping():
                 return
             code = part.process.returncode if part.process is not None else None
             pause = _FIRST_S if loop.time() - begun > _LIVED_S else min(2 * pause, _LONGEST_S)
             log.warning("%s ended (%s); it is started again in %.1f s", part.name, _why(code), pause)
             part.ready.clear()
             part.restarts += 1
-            await asyncio.sleep(pause)
+            await asyncio.wait([self._stop], timeout=pause)
 
     async def _lived(self, part: Part) -> None:
         part.process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "semcast", *part.command(), *self._verbose, stdout=PIPE, start_new_session=True
         )
+        if self.stopping():  # the end came while it was being started
+            part.process.terminate()
         assert part.process.stdout is not None
         async for line in part.process.stdout:
             with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -106,12 +111,11 @@ class Processes:
 
     async def stop(self) -> None:
         """End all, brokers before coordinators; who does not end in time is killed."""
-        self._stopping = True
+        if not self.stopping():
+            self._stop.set_result(None)
         coordinators = set(self.deployed.config.coordinator_names())
         for group in (set(self.parts) - coordinators, coordinators):
             await self._end([self.parts[name] for name in group if name in self.parts])
-        for keeper in self._keepers:
-            keeper.cancel()
         await asyncio.gather(*self._keepers, return_exceptions=True)
 
     async def _end(self, parts: list[Part]) -> None:
