@@ -265,6 +265,20 @@ def test_until_the_new_profile_is_live_the_old_one_counts(gateway: Node) -> None
     assert delivered(play(gateway, ("m", data(11)), ("m", data(12, text="b")))) == [11]
 
 
+def test_who_changes_his_mind_before_he_hears_that_he_is_live_goes_on_with_the_session_that_is(gateway: Node) -> None:
+    """What was sent by the first profile is on its way, and moves the client's cursor past where the new one began."""
+    play(gateway, ("m", data(11, 14)))
+    (told,) = sends(play(gateway, ("sub", attach(profile=topic("a/b"), version=1))), Attached)
+    assert (told[1].version, told[1].base, told[1].positions) == (1, BASE, (("s", 14),))
+
+
+def test_who_has_forgotten_the_session_that_is_live_gets_another(gateway: Node) -> None:
+    play(gateway, ("m", data(11, 14)))
+    for said in (attach(profile=topic("a/b")), attach(profile=topic("a/b"), version=1, cursor=(("s", 10),))):
+        told = only(play(gateway, ("sub", said)), Attached)
+        assert told.base > BASE
+
+
 def test_a_replacement_that_is_covered_is_live_at_once_behind_what_went_by(gateway: Node) -> None:
     play(gateway, ("m", data(12)))
     commands = play(gateway, ("sub", attach(profile=topic("a/b"), version=1, base=BASE)))

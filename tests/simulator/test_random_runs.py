@@ -70,6 +70,7 @@ REGRESSIONS = {
     465: "filters of brokers changed in place, and gateways got what was not counted for them",
     10321: "a source that was cut off trimmed what subscriptions counted on that it had not heard of",
     12094: "who had asked for the earliest had no cursor, and was taken for one that had never been live",
+    13033: "who replaced a profile before it heard that it was live had its cursor moved by what was sent for that",
     30003: "what was kept for a gateway that was away went when it came back",
     30023: "what was kept for a gateway that was away went when it came back",
     6009: "filters of brokers changed in place, and gateways got what was not counted for them",

@@ -216,7 +216,7 @@ class Gateway:
         except SemcastError as error:
             return [Send(client, ProtocolError(str(error), attach.session))]
         session = self.sessions.get(attach.session)
-        attached = session is not None and attach.base == session.base and client == session.client
+        attached = session is not None and client == session.client and _goes_on(session, attach)
         if session is None or not (attached or attach == session.attach):
             session = self._reopened(attach, client, now)
         session.heard_at = now
@@ -384,3 +384,14 @@ class Gateway:
         return tuple(
             (source, inbox.clean(self.members.get(source, {}))) for source, inbox in sorted(self.inboxes.items())
         )
+
+
+def _goes_on(session: Session, attach: Attach) -> bool:
+    """Is it said by a client that has this very session, or has not heard yet that it is live?
+
+    Else what is on its way to the client would count by one profile for the client, and by another one here.
+    """
+    if attach.base is not None:
+        return attach.base == session.base
+    unheard = session.live and not session.returning and not attach.cursor and not attach.have
+    return unheard and attach.version > session.attach.version
