@@ -111,14 +111,17 @@ def stopped_child(server: Server, load: Load, rounds: int, seconds: float) -> di
     """What the siblings get per second while one of the receivers takes nothing, over what they get otherwise."""
     loop = server.loop(256)
     child: Line = loop.receivers[0]
-    ratios, lost = [], 0
-    for _ in range(rounds):
-        free = loop.run(load, seconds)
-        child.stopped = True
-        held = loop.run(load, seconds)
-        child.stopped = False
-        loop.drain()
-        siblings = len(load.gets) - 1
-        ratios.append((_per_second(held) / siblings) / (_per_second(free) / (siblings + 1)))
-        lost += held.lost + free.lost
-    return {"ratio": round(median(ratios), 2), "lost_by_siblings": lost}
+    ratios: dict[str, list[float]] = {"ratio": [], "ratio_cpu": []}
+    lost = 0
+    for turn in range(2 * rounds):  # which comes first must not matter
+        laps = {}
+        for stopped in (False, True) if turn % 2 == 0 else (True, False):
+            child.stopped = stopped
+            laps[stopped] = loop.run(load, seconds)
+            child.stopped = False
+            loop.drain()
+        fewer = (len(load.gets) - 1) / len(load.gets)
+        for key, figure in (("ratio", _per_second), ("ratio_cpu", _per_cpu_second)):
+            ratios[key].append(figure(laps[True]) / fewer / figure(laps[False]))
+        lost += laps[True].lost + laps[False].lost
+    return {key: round(median(found), 2) for key, found in ratios.items()} | {"lost_by_siblings": lost}

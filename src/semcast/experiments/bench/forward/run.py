@@ -115,7 +115,7 @@ def _targets(report: dict[str, Any], quick: bool) -> list[dict[str, Any]]:
     for hop in report["latency"]:
         name = f"1→{hop['fan']}: p50 hop latency over nats-server's"
         found.append(_target(name, hop.get("ratio"), quick, at_most=1.5))
-    name = "rate of nine siblings beside a stopped child, over without"
+    name = "messages per second of nine siblings beside a stopped child, over without"
     found.append(_target(name, report["stopped_child"]["ratio"], quick, at_least=0.9))
     return found
 

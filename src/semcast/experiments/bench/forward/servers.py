@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from semcast.experiments.bench.forward.counting import ByBytes, ByFrames
@@ -26,17 +27,20 @@ def subject(fan: int) -> str:
 
 
 class Server:
-    """A process and its lines; ``size`` is the bytes of a message's body that receivers count by."""
+    """A process and its lines: the first sends."""
 
     def __init__(self, name: str, process: subprocess.Popen[bytes], stop: Callable[[], None]) -> None:
         self.name = name
         self.process = process
         self.stop = stop
-        self._sender: socket.socket | None = None
-        self._receivers: list[socket.socket] = []
+        self._lines: list[Line] = []
 
     def connected(self, sender: socket.socket, receivers: list[socket.socket]) -> Server:
-        self._sender, self._receivers = sender, receivers
+        for one in (sender, *receivers):
+            buffer = bytearray(BUFFER)
+            chatter = ack(len(RECEIVERS)) if self.name == "semcast" else b""
+            # Kept as long as the line: a new one would begin where the last had read half a frame.
+            self._lines.append(Line(one, buffer, ByFrames(buffer), chatter))
         return self
 
     def cpu_s(self) -> float:
@@ -51,20 +55,12 @@ class Server:
 
     def loop(self, size: int) -> Loop:
         """The load generator for messages with bodies of so many bytes."""
-        assert self._sender is not None
-        receivers = [self._line(one, size) for one in self._receivers]
-        return Loop(self._line(self._sender, size), receivers, self.cpu_s, self.waited_s)
-
-    def _line(self, line: socket.socket, size: int) -> Line:
-        buffer = bytearray(BUFFER)
-        if self.name == "semcast":
-            return Line(line, buffer, ByFrames(buffer), ack(len(RECEIVERS)))
-        each = (
-            nats_message_bytes(size, subject(1))
-            if self.name == "nats-server"
-            else len(mqtt_publish(bytes(size), subject(1)))
-        )
-        return Line(line, buffer, ByBytes(each))
+        lines = self._lines
+        if self.name != "semcast":
+            nats = self.name == "nats-server"
+            each = nats_message_bytes(size, subject(1)) if nats else len(mqtt_publish(bytes(size), subject(1)))
+            lines = [replace(line, counter=ByBytes(each)) for line in lines]
+        return Loop(lines[0], lines[1:], self.cpu_s, self.waited_s)
 
 
 def start_semcast(folder: Path) -> tuple[Server, Stage]:
