@@ -119,7 +119,7 @@ def stopped_child(server: Server, load: Load, rounds: int, seconds: float) -> di
             child.stopped = stopped
             laps[stopped] = loop.run(load, seconds)
             child.stopped = False
-            loop.drain()
+            loop.drain(0.5)  # what waited for the child, in the broker too
         fewer = (len(load.gets) - 1) / len(load.gets)
         for key, figure in (("ratio", _per_second), ("ratio_cpu", _per_cpu_second)):
             ratios[key].append(figure(laps[True]) / fewer / figure(laps[False]))

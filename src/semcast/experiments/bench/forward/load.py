@@ -75,13 +75,15 @@ class Loop:
         for line in (sender, *receivers):
             line.socket.setblocking(False)
 
-    def drain(self) -> None:
-        """Take in what is left of before, until nothing comes."""
-        until = time.perf_counter() + 0.05
+    def drain(self, quiet_s: float = 0.05) -> None:
+        """Take in what is left of before, until no message comes for so long."""
+        until = time.perf_counter() + quiet_s
         while time.perf_counter() < until:
             for line in (self.sender, *self.receivers):
+                before = line.counter.messages
                 while _read(line):
-                    until = time.perf_counter() + 0.05
+                    if line.counter.messages > before:
+                        before, until = line.counter.messages, time.perf_counter() + quiet_s
             time.sleep(0.002)
 
     def run(self, load: Load, seconds: float) -> Lap:
