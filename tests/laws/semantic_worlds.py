@@ -52,6 +52,38 @@ conditions: st.SearchStrategy[Condition] = st.recursive(
 )
 profiles: st.SearchStrategy[Profile] = st.lists(conditions, min_size=1, max_size=3)
 
+_tests: list[Condition] = [
+    ("text", "1"),
+    ("text", "2"),
+    ("range", 1.0, 2.0, False, False),
+    ("range", 1.0, None, True, False),
+    ("range", None, 5.0, False, True),
+]
+_parts: st.SearchStrategy[Condition] = st.recursive(
+    st.builds(
+        lambda name, test: ("has", name, test),
+        st.sampled_from(["d:a", "d:b"]),
+        st.one_of(st.just([]), st.sampled_from(_tests).map(lambda test: [test])),
+    ),
+    lambda inner: st.one_of(
+        st.tuples(st.just("not"), st.lists(inner, min_size=1, max_size=2)),
+        st.tuples(st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=2)),
+        st.builds(lambda items: ("has", "d:a", items), st.lists(inner, min_size=1, max_size=2)),
+    ),
+    max_leaves=3,
+)
+_literals: st.SearchStrategy[Condition] = st.builds(
+    lambda name, test, denied: ("not", [("has", name, test)]) if denied else ("has", name, test),
+    st.sampled_from(["d:a", "d:b"]),
+    st.one_of(st.just([]), st.sampled_from(_tests).map(lambda test: [test])),
+    st.booleans(),
+)
+related: st.SearchStrategy[tuple[Profile, Profile]] = st.one_of(
+    st.tuples(st.lists(_literals, min_size=1, max_size=2), st.lists(_literals, min_size=1, max_size=2)),
+    st.tuples(st.lists(_parts, min_size=1, max_size=2), st.lists(_parts, min_size=1, max_size=2)),
+)
+"""Two profiles of so small a world that they often say something about each other."""
+
 _nodes: st.SearchStrategy[Drawn] = st.recursive(
     st.builds(
         lambda name, text, place: (name, text, place, []),
@@ -68,6 +100,15 @@ _nodes: st.SearchStrategy[Drawn] = st.recursive(
     max_leaves=8,
 )
 descriptors: st.SearchStrategy[Descriptor] = st.lists(st.lists(_nodes, max_size=4), min_size=1, max_size=2)
+
+
+PLAIN: list[Descriptor] = [
+    [[(name, text, None, below)]]
+    for name in ("d:a", "d:b")
+    for text in ("", "1", "2", "x", "5")
+    for below in ([], [("d:a", "", None, [])], [("d:b", "1", None, []), ("d:a", "2", None, [])])
+]
+PLAIN += [[[]], [[("d:a", "1", None, []), ("d:b", "2", None, [])]], [[("d:a", "2", None, []), ("d:a", "1", None, [])]]]
 
 
 def profile_xml(profile: Profile) -> str:

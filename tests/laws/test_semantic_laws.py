@@ -86,6 +86,20 @@ def test_covers_and_overlaps_are_sound(a: Profile, b: Profile, given_: list[Desc
         assert not any(wide and narrow for wide, narrow in both)
 
 
+@given(worlds.related, st.lists(descriptors, min_size=4, max_size=12))
+@settings(max_examples=400, deadline=None)
+def test_covers_and_overlaps_of_related_profiles_are_sound(
+    drawn: tuple[Profile, Profile], given_: list[Descriptor]
+) -> None:
+    """Profiles made of the same few parts: most pairs of others neither cover nor contradict each other."""
+    a, b = drawn
+    both = [(worlds.matches(a, descriptor), worlds.matches(b, descriptor)) for descriptor in [*given_, *worlds.PLAIN]]
+    if language.covers(parsed(a), parsed(b)):
+        assert all(wide for wide, narrow in both if narrow)
+    if not language.overlaps(parsed(a), parsed(b)):
+        assert not any(wide and narrow for wide, narrow in both)
+
+
 @given(profiles, profiles)
 @settings(max_examples=300, deadline=None)
 def test_what_asks_for_more_is_covered(a: Profile, b: Profile) -> None:

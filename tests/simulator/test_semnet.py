@@ -15,6 +15,7 @@ from semcast.profiles.semantic import Expression, Node, parse
 from semcast.protocol.semantic_clients import SemanticProducer
 from semcast.protocol.semantic_ports import Filters
 from semcast.protocol.semantic_router import RouterSettings, SemanticRouter
+from semcast.sim.faults import Crash
 from semcast.sim.scenario import Campaign, Clients, Publishers, Scenario, Stream
 from semcast.sim.scenario_file import read_scenario
 from semcast.sim.semnet import SemnetSimulation, simulation_of
@@ -159,6 +160,10 @@ def test_a_router_that_gives_users_everything_is_found_out(monkeypatch: pytest.M
 def test_semnet_needs_a_semantic_stream_and_others_can_have_one() -> None:
     with pytest.raises(SemcastError, match="of language 'semantic'"):
         small(streams=(Stream(name="s"),))
+    with pytest.raises(SemcastError, match="no coordinators"):
+        small(campaign=Campaign(store_cut=1.0))
+    with pytest.raises(SemcastError, match="there is no party 'c0'"):
+        SemnetSimulation(small(faults=(Crash(from_s=1.0, to_s=2.0, party="c0"),)), 1)
     run = simulation_of(small(scheme="masked"), 1)
     assert isinstance(run, Simulation)
     assert not run.run().violations

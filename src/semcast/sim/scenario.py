@@ -162,6 +162,8 @@ def _check(scenario: Scenario) -> None:
         raise SemcastError(f"scheme: there is no {scenario.scheme!r}; there is {', '.join(SCHEMES)}")
     if scenario.scheme == SEMNET and [stream.language for stream in scenario.streams] != ["semantic"]:
         raise SemcastError(f"scheme: {SEMNET!r} is for one stream, of language 'semantic'")
+    if scenario.scheme == SEMNET and scenario.campaign is not None and scenario.campaign.store_cut:
+        raise SemcastError(f"campaign.store_cut: under {SEMNET!r} there are no coordinators, and no store")
     for name in scenario.settings:
         if name not in _KINDS:
             raise SemcastError(f"settings.{name}: there is no such setting; there is {', '.join(_KINDS)}")

@@ -30,7 +30,7 @@ from semcast.sim.journal import Journal
 from semcast.sim.network import Geography, Water
 from semcast.sim.parties import Party
 from semcast.sim.scenario import SEMNET, Scenario
-from semcast.sim.simulation import Progress, Report, Simulation
+from semcast.sim.simulation import Progress, Report, Simulation, check_names
 from semcast.sim.witness import Violation
 from semcast.sim.workload import descriptor as described
 from semcast.trees import Topology
@@ -134,6 +134,9 @@ class SemnetSimulation:
         for feed, rng in zip(feeds, self._chances["messages"].spawn(len(feeds)), strict=True):
             self.driver.add(_producer(feed))
             agenda.put(feed.plan.from_s, self._publish, (feed, rng, [0]))
+        names = [*self.topology.numbers, *(client.name for client in clients), *(feed.name for feed in feeds)]
+        for number, fault in enumerate(scenario.faults):
+            check_names(f"faults[{number}]", fault, names, [])
         faults = list(scenario.faults)
         if scenario.campaign is not None:
             victims = Victims(self.topology, [], [client.name for client in clients])

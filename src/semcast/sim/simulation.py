@@ -152,7 +152,7 @@ class Simulation:
         coordinators = cast.coordinator_names(scenario)
         known = [*self.topology.numbers, *coordinators, *clients, *publishers]
         for at, fault in enumerate(scenario.faults):
-            _check_names(f"faults[{at}]", fault, known, coordinators)
+            check_names(f"faults[{at}]", fault, known, coordinators)
         self.faults = list(scenario.faults)
         if scenario.campaign is not None:
             victims = Victims(self.topology, coordinators, clients)
@@ -266,7 +266,8 @@ class Simulation:
         return Report(scenario.name, self._seed, self.driver.agenda.now, violations, counts, meters, notes)
 
 
-def _check_names(at: str, fault: AnyFault, known: list[str], coordinators: list[str]) -> None:
+def check_names(at: str, fault: AnyFault, known: list[str], coordinators: list[str]) -> None:
+    """A fault must be somebody's; SemcastError where it is nobody's."""
     named = [*(fault.link or ()), *fault.side] if isinstance(fault, LaneFault) else [fault.party]
     for name in named:
         if name not in (coordinators if isinstance(fault, StoreCut) else known):

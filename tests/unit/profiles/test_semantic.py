@@ -50,6 +50,8 @@ def parse(text: str) -> InterestProfile:
         ("d:a; not {d:a}", "RDF {nothing}"),
         ("d:a {= x; = y}", "RDF {nothing}"),
         ("or {d:a; not {d:a}}", "anything"),
+        ("d:a = x | y; not {d:a = x}; not {d:a = y}", "RDF {nothing}"),
+        ("or {d:a = x; d:a = y; not {d:a = x | y}}", "anything"),
     ],
 )
 def test_a_profile_is_read(written: str, canonical: str) -> None:
