@@ -21,6 +21,8 @@ from tests.live.overlays import deployed, settled, until
 T = TypeVar("T")
 PATIENCE_S = 60.0
 MORE = """
+held = 256
+
 [streams.news]
 language = "xpath"
 """
