@@ -18,7 +18,7 @@ from semcast.matching.xpath.automaton import MAX_SIZE, Spines, States
 from semcast.matching.xpath.documents import Documents
 from semcast.matching.xpath.engine import DocumentEngine
 from semcast.matching.xpath.flat import Flat
-from semcast.matching.xpath.kernels import entries, lookup, texts, verify, watch
+from semcast.matching.xpath.kernels import entries, lookup, memory, texts, verify, watch
 from semcast.matching.xpath.kernels import run as kernel
 from semcast.matching.xpath.programs import Program, Programs
 from semcast.matching.xpath.tables import Packing
@@ -200,7 +200,7 @@ class DfaEngine(DocumentEngine):
             self._states.grow()
         seen = lookup.nothing_seen(len(self._states.dfa.states))
         if dropped:
-            lookup.forget_states(self._tables)
+            memory.forget(self._tables.memory)
         else:
             seen[: len(self._notes.seen)] = self._notes.seen
         self._notes = self._notes._replace(seen=seen)
@@ -220,7 +220,7 @@ class DfaEngine(DocumentEngine):
             self._notes = self._notes._replace(states=np.zeros(2 * sizes[0], np.int32))
             self._conditions = self._conditions._replace(next_element=np.zeros(2 * sizes[0], np.int32))
         if len(self._notes.visits) < sum(sizes):
-            self._notes = self._notes._replace(visits=np.zeros((2 * sum(sizes), 3), np.int32))
+            self._notes = self._notes._replace(visits=np.zeros((2 * sum(sizes), lookup.SLOT + 1), np.int32))
         if len(self._conditions.next_attribute) < sizes[1]:
             self._conditions = self._conditions._replace(next_attribute=np.zeros(2 * sizes[1], np.int32))
         if len(self._notes.seen) < len(self._states.dfa.states):
@@ -237,7 +237,8 @@ def _notes(atoms: int, conditions: int) -> lookup.Notes:
         hits=np.zeros(conditions, np.int32),
         holding=np.zeros(conditions, np.int32),
         states=np.zeros(0, np.int32),
-        visits=np.zeros((0, 3), np.int32),
+        visits=np.zeros((0, lookup.SLOT + 1), np.int32),
+        fired=np.zeros(64 * len(_words(atoms)), np.int32),
     )
 
 

@@ -10,9 +10,9 @@ from math import isnan
 
 import numpy as np
 
-from semcast.matching.xpath.arrays import Floats, Ints, Longs, ints
-from semcast.matching.xpath.kernels import entries, texts
-from semcast.matching.xpath.kernels.lookup import FIRST_OTHER, KEYS, LONGEST, SHORTEST, SLOTTED, Tables
+from semcast.matching.xpath.arrays import Floats, Ints, ints
+from semcast.matching.xpath.kernels import entries, memory, texts
+from semcast.matching.xpath.kernels.lookup import FIRST_OTHER, LONGEST, SHORTEST, Tables
 from semcast.matching.xpath.kernels.needles import CONTAINED, STARTING, Needles, room_for
 from semcast.matching.xpath.vocabulary import Vocabulary, operator_of
 from semcast.profiles.xpath.values import Test
@@ -22,7 +22,6 @@ Table = dict[Test | None, int]
 
 _PRESENT, _EQUALS, _NEEDLES, _VALUES, _LISTS = range(5)  # columns of tables, as an Nfa has them
 _OTHERS, _UPPER, _LOWER = range(3)  # the lists
-_FIRST_MEMORY = 1 << 8
 _MAX_MEMORY = 1 << 16  # states and texts that are remembered
 _NOBODY = 1 << 30
 _Asked = tuple[int, int, int]  # code, table, atom
@@ -68,26 +67,21 @@ class Packing:
         slots = np.full(_room(len(texts_)), -1, np.int32)
         entries.fill(texts_, tests.literals, slots)
         lengths = texts_[:, 1] - texts_[:, 0]
-        sizes = np.zeros(7, np.int64)
+        sizes = np.zeros(3, np.int64)
         sizes[FIRST_OTHER] = self._first_other
         sizes[SHORTEST], sizes[LONGEST] = lengths.min(initial=_NOBODY), lengths.max(initial=-1)
         first_limit = len(texts_) + 2 * len(self._needles)
-        sizes[KEYS] = first_limit + len(self._limits)
-        memory = min(_MAX_MEMORY, _room(len(self._equal) + len(self._found) + len(self._valued)))
-        sizes[SLOTTED] = min(_FIRST_MEMORY, 2 * memory)
         return Tables(
             sizes=sizes,
             texts=texts_,
             text_slots=slots,
             needles=self._grown(tests, spans),
-            pairs=self._pairs(int(sizes[KEYS])),
             limits=self._limits,
             passed=self._passed(),
             other_than=ints(code if code >= 0 else -1 - code + first_limit for code, _, _ in self._lists[_OTHERS]),
             searches=ints(self._searches),
             search=np.array(self._search, np.int32).reshape(-1, 2),
-            memory=np.zeros((2 * memory, 2), np.int64),
-            kept=np.zeros(8 * memory + len(self.tables) + 1, np.int32),
+            memory=self._memory(),
         )
 
     def _number(self, atom: int) -> int:
@@ -167,16 +161,18 @@ class Packing:
         self._asked[needle] |= STARTING if starting else CONTAINED
         self._found.append((int(self.tables[number, _NEEDLES]), 2 * needle + starting, atom))
 
-    def _pairs(self, keys: int) -> Longs:
+    def _memory(self) -> memory.Memory:
+        sizes = len(self._texts), len(self._needles), len(self._limits)
         equal, found, valued = (
             np.array(rows, np.int64).reshape(-1, 3) for rows in (self._equal, self._found, self._valued)
         )
-        found[:, 1] += len(self._texts)
-        valued[:, 1] += len(self._texts) + 2 * len(self._needles)
+        found[:, 1] += sizes[0]
+        valued[:, 1] += sizes[0] + 2 * sizes[1]
         rows = np.concatenate((equal, found, valued))
-        slots = np.zeros((_room(len(rows)), 2), np.int64)
-        entries.fill_pairs(rows[:, 0] * keys + rows[:, 1], np.ascontiguousarray(rows[:, 2]), slots)
-        return slots
+        pairs = np.zeros((_room(len(rows)), 2), np.int64)
+        keys = sizes[0] + 2 * sizes[1] + sizes[2]
+        entries.fill_pairs(rows[:, 0] * keys + rows[:, 1], np.ascontiguousarray(rows[:, 2]), pairs)
+        return memory.room_for(*sizes, len(self.tables), min(_MAX_MEMORY, _room(len(rows))), pairs)
 
     def _grown(self, tests: texts.Tests, spans: Ints) -> Needles:
         found = room_for(spans[self._of_needle], self._asked, tests.literals)

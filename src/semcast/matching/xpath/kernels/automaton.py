@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from semcast.matching.xpath.arrays import Ints, Longs
-from semcast.matching.xpath.kernels.compiled import inner, sort
+from semcast.matching.xpath.kernels.compiled import inlined, inner, sort
 
 INSIDE, LOOPS, STAR, ELEMENT_TABLE, TEXT_TABLE, CHILDREN, ATTRIBUTE_TABLES = range(7)
 """Columns of places; the last two are where its rows begin, up to those of the next place."""
@@ -56,11 +56,17 @@ class Dfa(NamedTuple):
     gathered: Ints
 
 
+@inlined
+def slot_of(key, slots):  # type: ignore[no-untyped-def]
+    """Where a look-up of ``key`` begins, in so many slots."""
+    return (key * 0x9E3779B97F4A7C1 >> 20) & (slots - 1)
+
+
 @inner
 def linked(key, links):  # type: ignore[no-untyped-def]
     """Where a key leads to, FULL if that is not known."""
     mask = len(links) - 1
-    slot = (key * 0x9E3779B97F4A7C1 >> 20) & mask
+    slot = slot_of(key, len(links))
     while links[slot, 0] != 0:
         if links[slot, 0] == key + 1:
             return links[slot, 1]
@@ -72,7 +78,7 @@ def linked(key, links):  # type: ignore[no-untyped-def]
 def link(key, state, links):  # type: ignore[no-untyped-def]
     """Let a key, which must be new, lead somewhere."""
     mask = len(links) - 1
-    slot = (key * 0x9E3779B97F4A7C1 >> 20) & mask
+    slot = slot_of(key, len(links))
     while links[slot, 0] != 0:
         slot = (slot + 1) & mask
     links[slot, 0] = key + 1

@@ -11,7 +11,10 @@ from types import FunctionType
 from typing import Any
 from zlib import crc32
 
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.core.cgutils import get_or_insert_function
+from numba.extending import intrinsic
 
 _options: dict[str, Any] = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 _inner, _inlined = njit(**_options), njit(**_options, forceinline=True)
@@ -37,6 +40,24 @@ def _remember(function: Any) -> None:
     code, globals_ = function.__code__, function.__globals__
     constants = {name: globals_[name] for name in code.co_names if isinstance(globals_.get(name), int | float)}
     _known.append(f"{function.__name__} {code.co_code.hex()} {code.co_consts} {code.co_names} {constants}")
+
+
+def _prefetch(_: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, given[0]).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0i8"
+        )
+        place = builder.bitcast(builder.gep(data, [given[1]]), byte)
+        builder.call(function, [place, word(0), word(3), word(1)])  # for reading, to stay, of data
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+prefetch: Any = intrinsic(_prefetch)
+"""``prefetch(array, index)``: have that element, counted through all rows, in the cache soon. Changes nothing."""
 
 
 def fingerprint() -> int:

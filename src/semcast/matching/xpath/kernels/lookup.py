@@ -15,7 +15,6 @@ from semcast.matching.xpath.arrays import Floats, Ints, Longs, Words
 from semcast.matching.xpath.kernels.automaton import (
     ASKED_END,
     EQUALS,
-    FULL,
     LOWER,
     NEEDLES,
     OTHERS,
@@ -23,23 +22,23 @@ from semcast.matching.xpath.kernels.automaton import (
     UPPER,
     VALUES,
     link,
-    linked,
 )
 from semcast.matching.xpath.kernels.bits import put
-from semcast.matching.xpath.kernels.compiled import inlined, inner
-from semcast.matching.xpath.kernels.needles import CONTAINED, STARTING, TOO_MANY, Needles, find
+from semcast.matching.xpath.kernels.compiled import inlined, inner, prefetch
+from semcast.matching.xpath.kernels.memory import ASKED, FIRST_LIMIT, Memory, answer, ask
+from semcast.matching.xpath.kernels.needles import CONTAINED, MANY, STARTING, TOO_MANY, Needles, find
 from semcast.matching.xpath.kernels.texts import hashed, holds, number, same
 
-FIRST_OTHER, SHORTEST, LONGEST, KEYS, SLOTTED, REMEMBERED, KEPT = range(7)
-"""What ``sizes`` holds: the first atom of those that one text or number alone does not meet, the lengths of texts that
-are compared with, how many keys there are (one for each such text, two for each needle: to contain it, to start with
-it, and one for each limit), how many slots of ``memory`` are in use, and how much of these and of ``kept`` is taken."""
+FIRST_OTHER, SHORTEST, LONGEST = range(3)
+"""What ``sizes`` holds: the first atom of those that one text or number alone does not meet, and the lengths of texts
+that are compared with."""
 SEEN, MET_OTHERS, MET_UPPER, MET_LOWER = range(4)
 """Columns of what was seen of a state: in which document last, whether all its OTHERS are met, and up to where its
 UPPER (from their end) and its LOWER are."""
 SERIAL, VISITS, ELEMENT, HIT_COUNT, HELD_COUNT, CANDIDATE, EPOCH, SLOTS, CHAINED, VERIFIED, FIRED, TRIED, FIRST_TEXT, LAST_TEXT = range(14)  # fmt: skip # noqa: E501
 """Where the counts of Notes stand: which document, how many of what, and how far it got."""
-_FEW = 2  # tables that are asked one by one
+SLOT = 3  # the last column of visits
+_MOST_KEYS = 2 * MANY + 2  # of one text
 
 
 class Tables(NamedTuple):
@@ -49,14 +48,12 @@ class Tables(NamedTuple):
     texts: Ints  # begin, end of each text that must be equal
     text_slots: Ints  # a text, by hash
     needles: Needles
-    pairs: Longs  # (table or row) · keys + key + 1 or 0, and its atom
     limits: Floats  # ascending
     passed: Ints  # [2 · limits below, + 1 if it is one]: the first UPPER that is met, the first LOWER that is not
     other_than: Ints  # [atom - FIRST_OTHER]: the key of the one text or limit that does not meet it
     searches: Ints  # [row]: where its slice of ``search`` begins, up to that of the next
     search: Ints  # test, atom
-    memory: Longs  # state · keys + key + 1 or 0, and where in ``kept`` the number of its atoms stands, and these
-    kept: Ints
+    memory: Memory
 
 
 class Notes(NamedTuple):
@@ -70,7 +67,8 @@ class Notes(NamedTuple):
     hits: Ints
     holding: Ints
     states: Ints  # [element], as links lead to them
-    visits: Ints  # state, begin and end of the text
+    visits: Ints  # state, begin and end of the text, where that is looked for
+    fired: Ints  # atoms that are met and watched, then conditions that wait for them
 
 
 @inner
@@ -100,9 +98,13 @@ def _number(data, begin, end, tests):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _text_of(data, begin, end, texts, slots, literals):  # type: ignore[no-untyped-def]
-    """The number of a text that somebody compares with, -1 if nobody does."""
-    slot = np.int64(hashed(data, begin, end) >> np.uint64(17)) & (len(slots) - 1)
+def _slot(data, begin, end, slots):  # type: ignore[no-untyped-def]
+    return np.int64(hashed(data, begin, end) >> np.uint64(17)) & (len(slots) - 1)
+
+
+@inlined
+def _text_of(slot, data, begin, end, texts, slots, literals):  # type: ignore[no-untyped-def]
+    """The number of a text that somebody compares with, looked for from ``slot`` on; -1 if nobody does."""
     while slots[slot] >= 0:
         first = texts[slots[slot], 0]
         length = texts[slots[slot], 1] - first
@@ -110,46 +112,6 @@ def _text_of(data, begin, end, texts, slots, literals):  # type: ignore[no-untyp
             return slots[slot]
         slot = (slot + 1) & (len(slots) - 1)
     return -1
-
-
-@inner
-def _remember(known, first, last, key, pool, sizes, pairs, memory, kept, met):  # type: ignore[no-untyped-def]
-    """Ask each table of a state for a key, and keep what was found; all that was kept is dropped for want of room."""
-    if 2 * sizes[REMEMBERED] >= sizes[SLOTTED] or sizes[KEPT] + 1 + last - first > len(kept):
-        sizes[REMEMBERED] = 0
-        sizes[KEPT] = 0
-        sizes[SLOTTED] = min(2 * sizes[SLOTTED], len(memory))
-        memory[: sizes[SLOTTED]] = 0
-    at = sizes[KEPT]
-    link(known, at, memory[: sizes[SLOTTED]])
-    sizes[REMEMBERED] += 1
-    count = 0
-    for i in range(first, last):
-        atom = linked(pool[i] * sizes[KEYS] + key, pairs)
-        if atom != FULL:
-            put(atom, met)
-            count += 1
-            kept[at + count] = atom
-    kept[at] = count
-    sizes[KEPT] = at + 1 + count
-
-
-@inner
-def _look_up_key(state, first, last, key, pool, sizes, pairs, memory, kept, met):  # type: ignore[no-untyped-def]
-    """The atoms of a key in the tables of a state: one look-up where that state met that key before."""
-    keys = sizes[KEYS]
-    if last - first <= _FEW:
-        for i in range(first, last):
-            atom = linked(pool[i] * keys + key, pairs)
-            if atom != FULL:
-                put(atom, met)
-        return
-    at = linked(state * keys + key, memory[: sizes[SLOTTED]])
-    if at == FULL:
-        _remember(state * keys + key, first, last, key, pool, sizes, pairs, memory, kept, met)
-        return
-    for i in range(at + 1, at + 1 + kept[at]):
-        put(kept[i], met)
 
 
 @inner
@@ -165,7 +127,6 @@ def _try(first, last, data, begin, end, pool, tables, tests, met):  # type: igno
 @inlined
 def _look_up_needles(state, first, last, data, begin, end, pool, tables, tests, notes):  # type: ignore[no-untyped-def]
     counts, needles = notes.counts, tables.needles
-    sizes, pairs, memory, kept = tables.sizes, tables.pairs, tables.memory, tables.kept
     low, high = find(data, begin, end, counts[FIRST_TEXT], counts[LAST_TEXT], counts[SERIAL], tests, needles)
     if high == TOO_MANY:
         _try(first, last, data, begin, end, pool, tables, tests, notes.met)
@@ -175,9 +136,9 @@ def _look_up_needles(state, first, last, data, begin, end, pool, tables, tests, 
         start = needles.found[i, 0] - (needles.spans[needle, 1] - needles.spans[needle, 0])
         key = len(tables.texts) + 2 * needle
         if start >= begin and needles.asked[needle] & CONTAINED:
-            _look_up_key(state, first, last, key, pool, sizes, pairs, memory, kept, notes.met)
+            ask(state, key, tables.memory)
         if start == begin and needles.asked[needle] & STARTING:
-            _look_up_key(state, first, last, key + 1, pool, sizes, pairs, memory, kept, notes.met)
+            ask(state, key + 1, tables.memory)
 
 
 @inlined
@@ -207,14 +168,40 @@ def _look_up_limits(upper, lower, place, seen, pool, tables, met):  # type: igno
     seen[MET_LOWER] = at
 
 
+@inlined
+def _prepare(data, pool, states, tables, literals, notes):  # type: ignore[no-untyped-def]
+    """Have fetched what visits will look at first, and say where the text of each is looked for, -1 if it is not."""
+    visits, slots = notes.visits, tables.text_slots
+    shortest, longest = tables.sizes[SHORTEST], tables.sizes[LONGEST]
+    for visit in range(notes.counts[VISITS]):
+        row, begin, end = states[visits[visit, 0]], visits[visit, 1], visits[visit, 2]
+        prefetch(pool, np.int64(row[PRESENT]))
+        prefetch(pool, np.int64(row[LOWER]))
+        visits[visit, SLOT] = -1
+        if (row[EQUALS] < row[NEEDLES] or row[OTHERS] < row[UPPER]) and shortest <= end - begin <= longest:
+            slot = _slot(data, begin, end, slots)
+            prefetch(slots, slot)
+            visits[visit, SLOT] = slot
+    for turn in range(2):
+        for visit in range(notes.counts[VISITS]):
+            text = slots[visits[visit, SLOT]] if visits[visit, SLOT] >= 0 else -1
+            if text >= 0 and turn == 0:
+                prefetch(tables.texts, np.int64(text) * 2)
+            elif text >= 0:
+                prefetch(literals, np.int64(tables.texts[text, 0]))
+
+
 @inner
 def look_up(data, pool, states, tables, tests, notes):  # type: ignore[no-untyped-def]
     """Look the texts of all visits up; the hash and the number of a text are taken at most once."""
-    counts, visits, met = notes.counts, notes.visits, notes.met
-    sizes, pairs, memory, kept = tables.sizes, tables.pairs, tables.memory, tables.kept
-    serial, shortest, longest = counts[SERIAL], sizes[SHORTEST], sizes[LONGEST]
-    first_limit = sizes[KEYS] - len(tables.limits)
-    for visit in range(counts[VISITS]):
+    counts, visits, met, memory = notes.counts, notes.visits, notes.met, tables.memory
+    serial = counts[SERIAL]
+    _prepare(data, pool, states, tables, tests.literals, notes)
+    for visit in range(counts[VISITS] + 1):
+        if visit == counts[VISITS] or memory.sizes[ASKED] + _MOST_KEYS > len(memory.asked):
+            answer(states, pool, memory, met)
+            if visit == counts[VISITS]:
+                break
         state, begin, end = np.int64(visits[visit, 0]), visits[visit, 1], visits[visit, 2]
         row, seen = states[state], notes.seen[state]
         if seen[SEEN] != serial:
@@ -224,21 +211,21 @@ def look_up(data, pool, states, tables, tests, notes):  # type: ignore[no-untype
             for i in range(row[PRESENT], row[EQUALS]):
                 put(pool[i], met)
         others = row[OTHERS] < row[UPPER] and not seen[MET_OTHERS]
-        text = -1
-        if (others or row[EQUALS] < row[NEEDLES]) and shortest <= end - begin <= longest:
-            text = _text_of(data, begin, end, tables.texts, tables.text_slots, tests.literals)
-            if text >= 0:
-                _look_up_key(state, row[EQUALS], row[NEEDLES], text, pool, sizes, pairs, memory, kept, met)
+        text, limit = -1, -1
+        if (others or row[EQUALS] < row[NEEDLES]) and visits[visit, SLOT] >= 0:
+            text = _text_of(visits[visit, SLOT], data, begin, end, tables.texts, tables.text_slots, tests.literals)
+            if text >= 0 and row[EQUALS] < row[NEEDLES]:
+                ask(state, text, memory)
         if row[NEEDLES] < row[VALUES] and begin < end:
             _look_up_needles(state, row[NEEDLES], row[VALUES], data, begin, end, pool, tables, tests, notes)
-        limit = -1
         if others or row[VALUES] < row[OTHERS] or row[UPPER] < row[ASKED_END]:
             value = _number(data, begin, end, tests)
             if value == value:
                 at = first_not_below(tables.limits, 0, len(tables.limits), value)
                 if at < len(tables.limits) and tables.limits[at] == value:
-                    limit = first_limit + at
-                    _look_up_key(state, row[VALUES], row[OTHERS], limit, pool, sizes, pairs, memory, kept, met)
+                    limit = memory.sizes[FIRST_LIMIT] + at
+                    if row[VALUES] < row[OTHERS]:
+                        ask(state, limit, memory)
                 _look_up_limits(row[UPPER], row[ASKED_END], 2 * at + (limit >= 0), seen, pool, tables, met)
         if others:
             _look_up_others(row[OTHERS], row[UPPER], text, limit, seen, pool, tables, met)
@@ -248,17 +235,11 @@ def nothing_seen(states: int) -> Longs:
     return np.zeros((states, 4), np.int64)
 
 
-def forget_states(tables: Tables) -> None:
-    """Their numbers are given to others."""
-    tables.memory[:] = 0
-    tables.sizes[REMEMBERED] = tables.sizes[KEPT] = 0
-
-
 @inner
 def fill(texts, literals, slots):  # type: ignore[no-untyped-def]
     """Put texts where ``look_up`` looks for them."""
     for text in range(len(texts)):
-        slot = np.int64(hashed(literals, texts[text, 0], texts[text, 1]) >> np.uint64(17)) & (len(slots) - 1)
+        slot = _slot(literals, texts[text, 0], texts[text, 1], slots)
         while slots[slot] >= 0:
             slot = (slot + 1) & (len(slots) - 1)
         slots[slot] = text

@@ -26,7 +26,7 @@ and how many nodes there are."""
 TOO_MANY = -1
 _MAX_ONWARD = 1 << 16  # nodes × classes that are told at once: more does not stay in the cache
 _ROOM = 1 << 12  # for what is found in all texts of a document
-_MANY = 256  # in one text: then it is cheaper, and bounded, to ask for one after the other
+MANY = 256  # in one text: then it is cheaper, and bounded, to ask for one after the other
 
 
 class Needles(NamedTuple):
@@ -167,7 +167,7 @@ def find(data, begin, end, first, last, serial, tests, needles):  # type: ignore
         progress[FOUND] = high
         low = _first_behind(begin, 0, high, found)
         high = min(high, _first_behind(end, low, high, found))
-    return low, high if high - low <= _MANY else TOO_MANY
+    return low, high if high - low <= MANY else TOO_MANY
 
 
 def room_for(spans: Ints, asked: Ints, literals: Bytes) -> Needles:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from semcast.matching.xpath.arrays import Ints, Longs
-from semcast.matching.xpath.kernels.compiled import inlined, inner
+from semcast.matching.xpath.kernels.compiled import inlined, inner, prefetch
 from semcast.matching.xpath.kernels.lookup import (
     CANDIDATE,
     CHAINED,
@@ -215,9 +215,30 @@ def _holds(condition, document, room, translate, wild, tests, notes, conditions)
 
 
 @inner
+def _prepare(notes, conditions):  # type: ignore[no-untyped-def]
+    """Have fetched what the conditions that were hit will look at; each turn needs what the turn before fetched."""
+    rows, order, fronts = conditions.conditions, conditions.order, conditions.fronts
+    for turn in range(3):
+        for i in range(notes.counts[HIT_COUNT]):
+            row = rows[notes.hits[i]]
+            if turn == 0:
+                prefetch(order, np.int64(row[FRONTS]))
+                prefetch(conditions.code, np.int64(row[ENTRY]) * 5)
+                continue
+            for k in range(row[FRONTS], row[FRONTS_END]):
+                front = np.int64(order[k] >> 1)
+                if turn == 1:
+                    prefetch(fronts, front * fronts.shape[1])
+                    prefetch(conditions.made, front * 2)
+                elif fronts[front, PROGRAM] >= 0:
+                    prefetch(conditions.code, np.int64(fronts[front, PROGRAM]) * 5)
+
+
+@inner
 def verify(document, room, translate, wild, tests, notes, conditions):  # type: ignore[no-untyped-def]
     """Go on through the conditions that were hit; False where there is no room for the fronts of the next."""
     counts = notes.counts
+    _prepare(notes, conditions)
     while counts[CANDIDATE] < counts[HIT_COUNT]:
         condition = notes.hits[counts[CANDIDATE]]
         if notes.held[condition] != counts[SERIAL]:

@@ -19,13 +19,15 @@ from semcast.matching.xpath.kernels.automaton import (
     following,
     linked,
 )
-from semcast.matching.xpath.kernels.compiled import inlined, inner
+from semcast.matching.xpath.kernels.compiled import inlined, inner, prefetch
 from semcast.matching.xpath.kernels.lookup import ELEMENT, VISITS
 from semcast.matching.xpath.kernels.scanner import BEFORE, BEGIN, END, FIRST, LAST, NAME, PARENT
 
 
 @inlined
-def _visit(state, begin, end, counts, visits):  # type: ignore[no-untyped-def]
+def _visit(state, begin, end, counts, visits, states, seen):  # type: ignore[no-untyped-def]
+    prefetch(states, np.int64(state) * states.shape[1])
+    prefetch(seen, np.int64(state) * seen.shape[1])
     at = counts[VISITS]
     visits[at, 0] = state
     visits[at, 1] = begin
@@ -49,7 +51,7 @@ def walk(top, end, room, translate, nfa, dfa, notes):  # type: ignore[no-untyped
     A visit that is repeated after room was made finds the same again, which changes nothing.
     """
     counts, found, visits = notes.counts, notes.states, notes.visits
-    states, links = dfa.states, dfa.links
+    states, links, seen = dfa.states, dfa.links, notes.seen
     elements, names, texts = room.elements, room.attributes, room.texts
     symbols = len(nfa.wild)
     counts[VISITS] = 0
@@ -70,11 +72,11 @@ def walk(top, end, room, translate, nfa, dfa, notes):  # type: ignore[no-untyped
             continue
         if state & ASKS:
             row = state >> SHIFT
-            _visit(row, elements[element, BEGIN], elements[element, END], counts, visits)
+            _visit(row, elements[element, BEGIN], elements[element, END], counts, visits, states, seen)
             below = states[row, TEXTS]
             text = elements[element, LAST] if below != DEAD else -1
             while text >= 0:
-                _visit(below, texts[text, BEGIN], texts[text, END], counts, visits)
+                _visit(below, texts[text, BEGIN], texts[text, END], counts, visits, states, seen)
                 text = texts[text, BEFORE]
         last = elements[element + 1, FIRST] if state & HAS_ATTRIBUTES and element != top else 0
         for i in range(elements[element, FIRST], last):
@@ -85,7 +87,7 @@ def walk(top, end, room, translate, nfa, dfa, notes):  # type: ignore[no-untyped
                 if held == FULL:
                     return False
             if held != DEAD:
-                _visit(held >> SHIFT, names[i, BEGIN], names[i, END], counts, visits)
+                _visit(held >> SHIFT, names[i, BEGIN], names[i, END], counts, visits, states, seen)
     counts[ELEMENT] = end
     return True
 

@@ -15,7 +15,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 
 from semcast.matching.xpath.arrays import Ints, Words
 from semcast.matching.xpath.kernels.bits import drop, is_in, put
-from semcast.matching.xpath.kernels.compiled import inlined, inner
+from semcast.matching.xpath.kernels.compiled import inlined, inner, prefetch
 from semcast.matching.xpath.kernels.lookup import FIRED, HELD_COUNT, HIT_COUNT, SERIAL, TRIED
 
 NEED, CODE, NEXT, BLOCKER = range(4)
@@ -164,6 +164,30 @@ def _fire(atom, learning, notes, watches):  # type: ignore[no-untyped-def]
         drop(atom, watches.watched)
 
 
+@inlined
+def _prepare(count, notes, watches):  # type: ignore[no-untyped-def]
+    """Have fetched what the first ``count`` atoms lead to, all at once instead of one behind the other."""
+    fired, first, ways, conditions = notes.fired, watches.first, watches.ways, watches.conditions
+    for i in range(count):
+        prefetch(ways, np.int64(first[fired[i]]) * ways.shape[1])
+    end = count  # behind the atoms: conditions
+    for i in range(count):
+        way = first[fired[i]]
+        while way != LAST_WAY and end < len(fired):
+            blocker = ways[way, BLOCKER]
+            if blocker < 0 or is_in(blocker, notes.met):
+                condition = np.int64(ways[way, CODE] >> 1)
+                prefetch(conditions, condition * conditions.shape[1])
+                prefetch(notes.hit, condition)
+                fired[end] = condition
+                end += 1
+            way = ways[way, NEXT]
+    for i in range(count, end):
+        prefetch(watches.needs, np.int64(conditions[fired[i], NEEDS]))
+    for i in range(count, end):
+        prefetch(watches.atoms, np.int64(watches.needs[conditions[fired[i], NEEDS]]))
+
+
 @inner
 def fire(notes, watches):  # type: ignore[no-untyped-def]
     """Once per document: hold what is decided, and find what is left to verify."""
@@ -174,8 +198,14 @@ def fire(notes, watches):  # type: ignore[no-untyped-def]
     learning = serial <= _LEARNED_FIRST or serial % _LEARNED_THEN == 0
     if learning:
         _count(notes.met, watches.tally, serial % _HALVED == 0)
+    count, fired = 0, notes.fired
     for word in range(len(notes.met)):
         left = notes.met[word] & watches.watched[word]
         while left != np.uint64(0):
-            _fire((word << 6) + np.int64(trailing_zeros(left)), learning, notes, watches)
+            fired[count] = (word << 6) + np.int64(trailing_zeros(left))
+            prefetch(watches.first, np.int64(fired[count]))
+            count += 1
             left &= left - np.uint64(1)
+    _prepare(count, notes, watches)
+    for i in range(count):
+        _fire(fired[i], learning, notes, watches)
