@@ -117,6 +117,44 @@ def test_a_client_that_missed_the_word_of_its_sessions_new_life_is_told_again() 
     assert frames(play(again, ("sub", Taken("x", 2 * BASE))), Attached) == []
 
 
+def progressed(node: Node) -> None:
+    """A live durable session ``x`` whose client has everything through 15."""
+    play(node, ("sub", attach(durable=True)), ("c", live()), ("m", data(11)), ("m", tally(15, {0: 1})))
+    told = only(tick(node, 1), Progress)
+    play(node, ("sub", Taken("x", told.sequence)), at=1.0)
+    tick(node, 1.1)
+
+
+def test_a_client_that_comes_back_without_a_memory_goes_on_where_its_durable_session_stands() -> None:
+    node = joined()
+    progressed(node)
+    (answer,) = sends(play(node, ("sub2", attach(durable=True))), Attached)
+    assert (answer[0], answer[1].behind) == ("sub2", (("s", 15),))
+    (repeated,) = sends(play(node, ("sub2", attach(durable=True))), Attached)
+    assert repeated == answer
+    assert [to for to, _ in sends(play(node, ("sub2", attach(durable=True, base=answer[1].base))), Attached)] == [
+        "sub2"
+    ]
+
+
+def test_it_does_so_after_a_crash_of_the_gateway_and_after_another() -> None:
+    held = MemoryNotes()
+    progressed(joined(notes=held))
+    for incarnation in (2, 3):
+        node = joined(notes=held, incarnation=incarnation)
+        play(node, ("c", live(incarnation=incarnation)))
+        (answer,) = sends(play(node, (f"sub{incarnation}", attach(durable=True))), Attached)
+        assert (answer[0], answer[1].behind) == (f"sub{incarnation}", (("s", 15),))
+
+
+def test_with_another_profile_a_durable_session_begins_anew() -> None:
+    node = joined()
+    progressed(node)
+    play(node, ("sub2", attach(profile=topic("b"), durable=True)))
+    (answer,) = sends(play(node, ("c", live(2, at=40))), Attached)
+    assert answer[1].behind == (("s", 40),)
+
+
 def test_a_session_that_ends_for_good_is_forgotten_for_good() -> None:
     held = MemoryNotes()
     node = joined(notes=held)

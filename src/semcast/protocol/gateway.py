@@ -217,8 +217,10 @@ class Gateway:
             return [Send(client, ProtocolError(str(error), attach.session))]
         session = self.sessions.get(attach.session)
         attached = session is not None and client == session.client and _goes_on(session, attach)
-        if session is None or not (attached or attach == session.attach):
+        if session is None or not (attached or (attach == session.said and client == session.client)):
+            said, attach = attach, self._resumed(attach, session)
             session = self._reopened(attach, client, now)
+            session.said = said
         session.heard_at = now
         if attached and attach.version > (session.next or session.attach).version:
             session.next, session.tops = attach, self._tops()
@@ -230,6 +232,14 @@ class Gateway:
         if since is None:
             return [Send(client, Beat(now))]  # it takes a while; the client shall not go elsewhere
         return self._went_live(session, since, self.interests.unsure(asked.profile))
+
+    def _resumed(self, attach: Attach, session: Session | None) -> Attach:
+        """A client that comes back without a memory goes on where its durable session stands."""
+        if session is None or attach.cursor or attach.base is not None:
+            return attach
+        if not (attach.durable and session.attach.durable and attach.profile == session.profile):
+            return attach
+        return msgspec.structs.replace(attach, cursor=tuple(sorted(session.cursor.items())))
 
     def _reopened(self, attach: Attach, client: str, now: float) -> Session:
         """A session from what its client says; what was known of it here counts no longer."""

@@ -76,6 +76,8 @@ class Session:
 
     def __init__(self, attach: Attach, client: str, base: int, room: int, expiry_s: float, now: float) -> None:
         self.attach = attach
+        self.said = attach
+        """As the client said it when it came, to know what it only says again."""
         self.client = client
         self.base = base
         self.cursor: dict[str, int] = dict(attach.cursor)
