@@ -120,6 +120,8 @@ class BrokerHost(Host):
     async def stop(self) -> None:
         if self._reporting is not None:
             self._reporting.cancel()
+        for front in self.fronts:
+            await front.stop()  # what its clients leave behind is still taken down
         await self._runner.stop()
         await super().stop()
         self.store.close()
@@ -235,6 +237,10 @@ class BrokerHost(Host):
         """A client within this process has gone."""
         self.locals.pop(client, None)
         self._origins = {origin: name for origin, name in self._origins.items() if name != client}
+
+    async def committed(self) -> None:
+        """What was put into the notes so far is durable when this returns."""
+        await self._loop.run_in_executor(self._executor, self.store.commit)
 
     def overlay_time(self) -> tuple[float, float]:
         """Seconds since 1970 by the first coordinator's clock, and by how much that may be wrong."""

@@ -18,6 +18,7 @@ from semcast.net.coordinator import CoordinatorHost
 from semcast.net.coordinator_store import SqliteCoordinatorStore
 from semcast.net.host import Host, log, split_address
 from semcast.net.http import HttpFront
+from semcast.net.mqtt import MqttFront
 from semcast.net.view import OverlayView
 from semcast.protocol.stores import CoordinatorStore
 
@@ -123,6 +124,7 @@ async def start_broker(
     host = BrokerHost(name, view, folder, executor=executor, failed=failed)
     for warning in host.store.warnings:
         log.warning("%s: %s", name, warning)
+    host.fronts.append(MqttFront(host))
     await started(host, address, folder)
     return host
 

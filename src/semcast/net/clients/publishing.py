@@ -60,10 +60,14 @@ class Publishing:
 
     async def put(self, message: Message) -> asyncio.Future[Receipt]:
         """Hand a message over; what is returned is done when it is durable. Waits while very many are under way."""
+        await self._room.wait()
+        return self.offer(message)
+
+    def offer(self, message: Message) -> asyncio.Future[Receipt]:
+        """Like ``put``, for who sees to it that not too many are under way."""
         reason = self._party.streams.refusal(message)
         if reason is not None:
             raise Refused(reason)
-        await self._room.wait()
         if self._runner.over:
             raise SemcastError("the publisher is closed")
         receipt: asyncio.Future[Receipt] = self._loop.create_future()

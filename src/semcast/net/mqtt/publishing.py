@@ -1,0 +1,106 @@
+"""What one connection publishes: topics behind aliases, messages that are refused, and acknowledgements in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import mqtt5
+from mqtt5 import DisconnectReasonCode as Disconnect
+from mqtt5 import PubAckReasonCode as PubAck
+
+from semcast.model import SemcastError
+from semcast.net.clients.messages import Receipt
+from semcast.net.mqtt.properties import message_of
+from semcast.net.mqtt.session import Session
+from semcast.net.mqtt.wire import MqttError, fitting
+
+if TYPE_CHECKING:
+    from semcast.net.mqtt.front import MqttFront
+
+RECEIVE_MAX = 1024
+"""Messages of QoS 1 that a client may have under way."""
+ALIASES = 64
+
+
+class Publishing:
+    """Hands a client's messages over, and acknowledges each, in the order in which they came, when it is durable."""
+
+    def __init__(
+        self, front: MqttFront, session: Session, send: Callable[[mqtt5.Packet], None], *, tells: bool
+    ) -> None:
+        self._front, self._session, self._send, self._tells = front, session, send, tells
+        self._acks: deque[tuple[int, asyncio.Future[Receipt] | PubAck, str]] = deque()
+        self._aliases: dict[int, str] = {}
+        self._source: str | None = None
+
+    def publish(self, packet: mqtt5.PublishPacket) -> None:
+        """Take a message in; MqttError where the connection has to end over it."""
+        self._check(packet)
+        topic = self._topic(packet)
+        try:
+            stream, within = self._front.names.place(topic)
+        except SemcastError as error:
+            self._unfit(packet, PubAck.TOPIC_NAME_INVALID, str(error))
+            return
+        sender = self._session.client_id if self._session.tells_sender else None
+        message = message_of(packet, stream, within, self._front.intake.now_ms(), sender)
+        try:
+            if self._source is None:
+                self._source = self._front.intake.source()
+            receipt = self._front.intake.publish(self._source, message)
+        except SemcastError as error:
+            self._unfit(packet, PubAck.PAYLOAD_FORMAT_INVALID, str(error))
+            return
+        if packet.packet_id is not None:
+            self._acks.append((packet.packet_id, receipt, ""))
+            receipt.add_done_callback(self._acknowledge)
+
+    def _check(self, packet: mqtt5.PublishPacket) -> None:
+        if packet.qos.value > 1:
+            raise MqttError(Disconnect.QOS_NOT_SUPPORTED, "QoS 2 is not offered here: publish with QoS 0 or 1")
+        if packet.retain:
+            raise MqttError(Disconnect.RETAIN_NOT_SUPPORTED, "messages are not retained here: publish without it")
+        if packet.subscription_ids:
+            raise MqttError(Disconnect.PROTOCOL_ERROR, "a client cannot publish with subscription identifiers")
+        if packet.packet_id is not None and len(self._acks) >= RECEIVE_MAX:
+            raise MqttError(Disconnect.RECEIVE_MAX_EXCEEDED, f"more than {RECEIVE_MAX} messages are under way")
+
+    def _topic(self, packet: mqtt5.PublishPacket) -> str:
+        alias = packet.topic_alias
+        if alias is None:
+            if not packet.topic:
+                raise MqttError(Disconnect.PROTOCOL_ERROR, "a message needs a topic")
+            return packet.topic
+        if not 1 <= alias <= ALIASES:
+            raise MqttError(Disconnect.TOPIC_ALIAS_INVALID, f"topic aliases go from 1 to {ALIASES}, not to {alias}")
+        if packet.topic:
+            self._aliases[alias] = packet.topic
+        elif alias not in self._aliases:
+            raise MqttError(Disconnect.PROTOCOL_ERROR, f"the topic alias {alias} was not given a topic")
+        return self._aliases[alias]
+
+    def _unfit(self, packet: mqtt5.PublishPacket, code: PubAck, reason: str) -> None:
+        """Tell why a message is refused: by its acknowledgement, or, where there is none, by the connection's end."""
+        self._front.count("mqtt refused")
+        if packet.packet_id is None:
+            raise MqttError(Disconnect(code.value), reason)
+        self._acks.append((packet.packet_id, code, reason))
+        self._acknowledge()
+
+    def _acknowledge(self, receipt: object = None) -> None:
+        """Answer in the order in which was asked, as far as is known."""
+        while self._acks:
+            number, answer, reason = self._acks[0]
+            code = PubAck.SUCCESS
+            if isinstance(answer, PubAck):
+                code = answer
+            elif not answer.done():
+                return
+            elif answer.cancelled() or (error := answer.exception()) is not None:
+                code, reason = PubAck.UNSPECIFIED_ERROR, "given up" if answer.cancelled() else str(error)
+            self._acks.popleft()
+            text = fitting(reason) if reason and self._tells else None
+            self._send(mqtt5.PubAckPacket(number, reason_code=code, reason_str=text))
