@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -71,9 +72,7 @@ class _Raw:
 
 
 def _document(front: HttpFront) -> dict[str, object]:
-    from semcast import __version__
-
-    return document(front.host.name, __version__, coordinator=isinstance(front.host, CoordinatorHost))
+    return document(front.host.name, version("semcast"), coordinator=isinstance(front.host, CoordinatorHost))
 
 
 def _shows(what: Callable[[], object]) -> Endpoint:
