@@ -9,6 +9,10 @@ from collections import Counter
 from collections.abc import Callable
 from urllib.parse import urlencode
 
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
@@ -146,3 +150,32 @@ class SocketWatcher:
     async def stop(self) -> None:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
+
+
+class MqttWatcher:
+    """A persistent MQTT session at QoS 1, at one gateway; paho dials again when the connection breaks."""
+
+    kind = "mqtt"
+
+    def __init__(self, address: str, name: str, profile: str) -> None:
+        self.profile = profile
+        self.got: Counter[str] = Counter()
+        self._loop = asyncio.get_running_loop()
+        self._live = asyncio.Event()
+        host, _, port = address.rpartition(":")
+        self._client = paho.Client(CallbackAPIVersion.VERSION2, name, protocol=paho.MQTTv5)
+        self._client.on_message = lambda client, data, message: self.got.update([message.payload.decode()])
+        self._client.on_connect = lambda client, *_: client.subscribe(f"{profile}/#", qos=1)
+        self._client.on_subscribe = lambda *_: self._loop.call_soon_threadsafe(self._live.set)
+        self._client.reconnect_delay_set(1, 1)
+        lasting = Properties(PacketTypes.CONNECT)
+        lasting.SessionExpiryInterval = 3600
+        self._client.connect_async(host, int(port), clean_start=False, properties=lasting)
+        self._client.loop_start()
+
+    async def live(self) -> None:
+        await self._live.wait()
+
+    async def stop(self) -> None:
+        self._client.disconnect()
+        await asyncio.to_thread(self._client.loop_stop)
