@@ -7,6 +7,7 @@ from itertools import groupby
 
 import pytest
 
+from semcast.model.message import Message
 from semcast.protocol.clients import Publisher, Subscriber
 from semcast.protocol.frames import (
     Attach,
@@ -22,6 +23,7 @@ from semcast.protocol.frames import (
     Refused,
     Taken,
 )
+from semcast.protocol.framing import FRAME_BYTES
 from tests.protocol.playbook import SETTINGS, body, frames, message, notes, only, play, sends, tick, topic
 
 AGAIN = SETTINGS.resend_s + 0.01
@@ -394,3 +396,10 @@ def test_what_will_never_be_taken_is_given_up_and_those_behind_it_take_its_numbe
     assert sent(commands) == [(0, ["a", "c"])]
     assert play(made, ("s", Refused("p", 0, "no topic", unfit=7))) == []
     assert sent(tick(made, AGAIN)) == [(0, ["a", "c"])]
+
+
+def test_a_batch_holds_at_most_so_many_bytes_but_one_message_at_least() -> None:
+    made = publisher()
+    large = Message("news", bytes(FRAME_BYTES * 2 // 3), "a")
+    assert sent(made.publish([large, large, message("b")], 0)) == [(0, ["a"])]
+    assert sent(play(made, ("s", Published("p", 0, 1)))) == [(1, ["a", "b"])]

@@ -7,19 +7,23 @@ from dataclasses import replace
 import pytest
 
 from semcast.model.message import Message
+from semcast.protocol.codec import decode, encode
 from semcast.protocol.frames import (
     Ack,
     AskSamples,
     Data,
+    Fetch,
     Heartbeat,
     Leg,
     Publish,
     Published,
     Refused,
+    Repair,
     Samples,
     Switched,
     Tally,
 )
+from semcast.protocol.framing import FRAME_BYTES, MAX_MESSAGE
 from semcast.protocol.machine import Send, Sync, Synced
 from semcast.protocol.node import Node
 from semcast.protocol.streams import Stream, Streams
@@ -353,3 +357,21 @@ def test_after_a_restart_there_is_no_lease_left() -> None:
     again = source_node(log, incarnation=2)
     play(again, ("c", switch(1, planned())))
     assert not takes_in(again)
+
+
+def test_frames_hold_at_most_so_many_bytes_but_one_message_at_least(source: Node) -> None:
+    large = Message("news", bytes(FRAME_BYTES * 2 // 3), "a")
+    assert play(source, ("pub", Publish("p", 0, (large, large, message("a"))))) == [Sync(3)]
+    assert [frame.numbers for frame in frames(play(source, Synced(3)), Data)] == [(1,), (2, 3)]
+    assert source.source is not None
+    answers = play(source, ("g0", Fetch("g0", 1, 0)))
+    assert [frame.numbers for frame in frames(answers, Repair)] == [(1,), (2, 3)]
+
+
+def test_a_message_that_no_frame_can_hold_is_refused(source: Node) -> None:
+    unfit = Message("news", bytes(MAX_MESSAGE + 1), "a")
+    refused = only(play(source, ("pub", Publish("p", 0, (unfit,)))), Refused)
+    assert (refused.unfit, "4,194,304 are the most" in refused.reason) == (0, True)
+    assert play(source, ("pub", Publish("p", 0, (Message("news", bytes(MAX_MESSAGE), "a"),)))) == [Sync(1)]
+    for frame in frames(play(source, Synced(1)), Data):
+        assert decode(encode(frame)) == frame

@@ -25,6 +25,7 @@ from semcast.protocol.frames import (
     Refused,
     Taken,
 )
+from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Event, Note, Received, Send, Settings, Tick
 
 
@@ -326,6 +327,7 @@ class Publisher:
 
     def _send(self, now: float, skip: int) -> list[Command]:
         messages = tuple(islice(self._waiting, skip, skip + self._settings.batch))
+        messages = messages[: fitting(len(message.payload) for message in messages)]
         if not messages:
             return []
         self._sent_at = now

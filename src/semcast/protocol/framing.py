@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from semcast.model import SemcastError
@@ -11,6 +11,11 @@ from semcast.model import SemcastError
 VERSION = 1
 MAX_FRAME = 16 * 1024 * 1024
 """Bytes of a frame behind its length, at most; room for 256 messages of 64 KB."""
+
+MAX_MESSAGE = 4 * 1024 * 1024
+"""Bytes of a message's payload, at most: so that one always fits into a frame, with all that goes with it."""
+FRAME_BYTES = 1024 * 1024
+"""Bytes of messages from which on a frame is full, however few they are."""
 
 CONTROL, DATA, LEG = 0, 1, 2
 """Kinds of content."""
@@ -26,6 +31,17 @@ class FrameError(SemcastError):
         super().__init__(message)
         self.frames = frames
         """What a decoder had read of the same piece, before the place where this happened."""
+
+
+def fitting(sizes: Iterable[int]) -> int:
+    """How many messages of these sizes fill one frame: one at least, if there is any."""
+    count = total = 0
+    for size in sizes:
+        total += size
+        if count and total > FRAME_BYTES:
+            break
+        count += 1
+    return count
 
 
 def prefix(content_bytes: int, kind: int) -> bytes:

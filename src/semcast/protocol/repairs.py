@@ -9,9 +9,11 @@ from typing import NamedTuple
 from semcast.model.message import ProfileText, unpacked
 from semcast.protocol.filters import Filter
 from semcast.protocol.frames import Caught, Fetch, Fill, Key, Repair
+from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Send, Settings
 from semcast.protocol.stores import Log, Record
 
+_MOST_BYTES = 8 * 1024 * 1024  # of an answer, but for the last message
 _SCANNED = 16  # records looked at per record that may be sent: an answer takes bounded time
 
 
@@ -83,30 +85,26 @@ class Repairs:
     def _read(self, first: int, through: int, credit: int, wanted: Callable[[list[Record]], list[Record]]) -> _Read:
         """At most ``credit`` wanted records, and the position through which there are no others."""
         found: list[Record] = []
-        place, left = first, credit * _SCANNED
+        place, left, size = first, credit * _SCANNED, 0
         while place < through and left > 0:
             records = self._log.read(place, through, min(left, self._settings.batch))
             if not records:
                 place = through
                 break
             for record in wanted(records):
-                if len(found) == credit:
+                if len(found) == credit or (found and size + len(record.body) > _MOST_BYTES):
                     return _Read(found, record.number - 1, True)
                 found.append(record)
+                size += len(record.body)
             place, left = records[-1].number, left - len(records)
         return _Read(found, max(place, first), place < through)
 
     def _sent(self, gateway: str, request: int, records: list[Record]) -> list[Command]:
-        size = self._settings.batch
-        return [
-            Send(
-                gateway,
-                Repair(
-                    self._source,
-                    request,
-                    tuple(record.number for record in records[first : first + size]),
-                    tuple(record.body for record in records[first : first + size]),
-                ),
-            )
-            for first in range(0, len(records), size)
-        ]
+        commands: list[Command] = []
+        while records:
+            part = records[: self._settings.batch]
+            part = part[: fitting(len(record.body) for record in part)]
+            numbers, bodies = tuple(record.number for record in part), tuple(record.body for record in part)
+            commands.append(Send(gateway, Repair(self._source, request, numbers, bodies)))
+            records = records[len(part) :]
+        return commands

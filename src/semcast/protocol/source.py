@@ -32,6 +32,7 @@ from semcast.protocol.frames import (
     Switched,
     Tally,
 )
+from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Note, Send, Settings, Sync
 from semcast.protocol.repairs import Repairs
 from semcast.protocol.stores import Log, Notes, Record
@@ -175,6 +176,7 @@ class Source:
             records = self.log.read(self.sent, through, self._settings.batch)
             if not records:
                 break
+            records = records[: fitting(len(record.body) for record in records)]
             frames += self._frames(records)
             self.sent = records[-1].number
         commands: list[Command] = []

@@ -16,6 +16,7 @@ from semcast.model.message import Message, ProfileText
 from semcast.model.tables import Part
 from semcast.profiles.relational.literals import moment
 from semcast.protocol.filters import canonical
+from semcast.protocol.framing import MAX_MESSAGE
 
 _SHOWN = 40
 _PYTHON: dict[Kind, tuple[type, ...]] = {
@@ -117,6 +118,8 @@ class Streams:
 
     def refusal(self, message: Message) -> str | None:
         """Why a message cannot be published; None where it can."""
+        if len(message.payload) > MAX_MESSAGE:
+            return f"a payload of {len(message.payload):,} bytes; {MAX_MESSAGE:,} are the most"
         if not self.declared:
             return None
         stream = self.declared.get(message.stream)
