@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from starlette.routing import Route, WebSocketRoute
 
+from semcast.net.embedded import Embedded
 from semcast.net.http import HttpFront
 from semcast.net.http.app import routes
 from tests.live.http.running import Events, Running, ask
@@ -67,12 +68,11 @@ def test_every_route_is_described_and_every_description_has_a_route(overlay: Run
             found |= {(route.path, method) for method in methods - {"HEAD"}}
         return found
 
-    def fronted(front: object) -> HttpFront:
-        assert isinstance(front, HttpFront)
-        return front
+    def found(_: Embedded) -> set[tuple[str, str]]:
+        host = {**overlay.whole.coordinators, **overlay.whole.brokers}[name]
+        return served(next(front for front in host.fronts if isinstance(front, HttpFront)))
 
-    hosts = {**overlay.whole.coordinators, **overlay.whole.brokers}
-    there = overlay.look(lambda _: served(fronted(hosts[name].fronts[0])))
+    there = overlay.look(found)
     told = {(path, method) for path, method, _ in operations(described(overlay, name))}
     assert told == there
 

@@ -54,7 +54,7 @@ def test_a_line_that_does_not_fit_is_named_and_nothing_is_published(overlay: Run
         ("quotes", "", 422, "no JSON"),
         ("news", "<a>", 422, "cannot be read as XML"),
         ("topics", "x", 422, "needs a topic"),
-        ("quotes", json.dumps({"symbol": "A" * 70_000}), 413, "are the most"),
+        ("quotes", json.dumps({"symbol": "A" * (5 << 20)}), 413, "are the most"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_reason(

@@ -7,14 +7,12 @@ from typing import Any
 
 from starlette.requests import Request
 
-from semcast.model.message import Message, packed
+from semcast.model.message import Message
 from semcast.net.broker import BrokerHost
 from semcast.net.http.answers import Problem
-from semcast.protocol.framing import MAX_FRAME
+from semcast.protocol.framing import MAX_MESSAGE
 
 BODY_BYTES = 16 << 20
-MESSAGE_BYTES = MAX_FRAME // 256 - 1024
-"""Of a message with all that belongs to it: as many as travel together have to fit into a frame."""
 _LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 
@@ -55,12 +53,12 @@ def _lines(body: bytes) -> Iterator[tuple[int | None, bytes]]:
 
 def check(host: BrokerHost, message: Message, where: dict[str, Any]) -> None:
     """Problem where a message cannot be published, and where it stands."""
+    size = len(message.payload)
+    if size > MAX_MESSAGE:
+        raise Problem(413, f"a payload of {size:,} bytes; {MAX_MESSAGE:,} are the most", **where)
     reason = host.streams.refusal(message)
     if reason is not None:
         raise Problem(422, f"line {where['line']}: {reason}" if where else reason, **where)
-    size = len(packed(message))
-    if size > MESSAGE_BYTES:
-        raise Problem(413, f"a message of {size:,} bytes; {MESSAGE_BYTES:,} are the most", **where)
 
 
 def _header(text: str) -> tuple[str, str]:

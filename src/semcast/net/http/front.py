@@ -14,8 +14,9 @@ from semcast.net.coordinator import CoordinatorHost
 from semcast.net.http.app import application
 from semcast.net.http.feeds import Feeds
 from semcast.net.http.publishers import Publishers
+from semcast.protocol.framing import MAX_MESSAGE
 
-_WS_BYTES = 1 << 20
+_WS_BYTES = 2 * MAX_MESSAGE
 """Of one WebSocket message that comes in, at most."""
 _LINGER_S = 1.0
 

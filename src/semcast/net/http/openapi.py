@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from semcast.net.http.bodies import MESSAGE_BYTES
 from semcast.net.http.feeds import EXPIRY_S
 from semcast.net.http.sse import KEEPALIVE_S
+from semcast.protocol.framing import MAX_MESSAGE
 
 Json = dict[str, Any]
 _ROW = {"symbol": "IBM", "price": 95.5}
@@ -142,7 +142,7 @@ def _publish() -> Json:
         ],
         "requestBody": {
             "required": True,
-            "description": f"A message has at most {MESSAGE_BYTES} bytes.",
+            "description": f"A payload has at most {MAX_MESSAGE} bytes.",
             "content": {
                 "application/json": {"schema": {"type": "object"}, "examples": {"a quote": {"value": _ROW}}},
                 "application/x-ndjson": {"schema": text, "examples": {"two quotes": {"value": lines}}},
