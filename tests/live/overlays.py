@@ -31,15 +31,26 @@ schema = {{ symbol = "string", price = "double" }}
 
 [settings]
 tick_s = 0.05
+{settings}
 """
+CALM = "dead_s = 30\nlease_s = 20\nleader_s = 20\ngrace_s = 20\nsilence_s = 30"
+"""However busy the machine is, nobody is taken for dead."""
 
 
 def written(
-    folder: Path, *, scheme: str = "masked", brokers: int = 8, sources: int = 1, gateways: int = 4, more: str = ""
+    folder: Path,
+    *,
+    scheme: str = "masked",
+    brokers: int = 8,
+    sources: int = 1,
+    gateways: int = 4,
+    more: str = "",
+    settings: str = "",
 ) -> Path:
     """A deployment's file in a folder."""
     file = folder / "up.toml"
-    file.write_text(CONFIG.format(scheme=scheme, brokers=brokers, sources=sources, gateways=gateways) + more)
+    text = CONFIG.format(scheme=scheme, brokers=brokers, sources=sources, gateways=gateways, settings=settings)
+    file.write_text(text + more)
     return file
 
 

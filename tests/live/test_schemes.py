@@ -16,7 +16,7 @@ from semcast.net.config import LIVE_SCHEMES
 from semcast.net.embedded import Embedded
 from semcast.net.serve import run
 from semcast.protocol.filters import Filter
-from tests.live.overlays import overlay, settled, until
+from tests.live.overlays import CALM, overlay, settled, until
 from tests.simulator.predicted import predicted
 
 
@@ -71,7 +71,7 @@ def test_each_gets_its_messages_once_and_links_carry_what_was_predicted(scheme: 
 
 async def _each_gets_its_messages(scheme: str, folder: Path) -> None:
     rng = np.random.default_rng(3)
-    async with overlay(folder, scheme=scheme, brokers=10, gateways=5) as whole:
+    async with overlay(folder, scheme=scheme, brokers=10, gateways=5, settings=CALM) as whole:
         addresses = whole.addresses()
         gateways = [name for name, host in whole.brokers.items() if "gateway" in host.roles]
         clients = [semcast.connect(addresses[name]) for name in gateways]

@@ -120,7 +120,7 @@ def test_missing_duckdb_is_said_before_the_work(tmp_path: Path, monkeypatch: pyt
 
 
 def test_unknown_names_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SemcastError, match="there is matching"):
+    with pytest.raises(SemcastError, match=r"there is .*matching"):
         bench(["routing"], out=tmp_path / "x.json")
     with pytest.raises(SemcastError, match="there is W1, W2, W3, W4"):
         bench(["matching"], only=["W9"], out=tmp_path / "x.json")
