@@ -20,6 +20,7 @@ from semcast.net.host import Host, log, split_address
 from semcast.net.http import HttpFront
 from semcast.net.mqtt import MqttFront
 from semcast.net.view import OverlayView
+from semcast.net.warm import warm
 from semcast.protocol.stores import CoordinatorStore
 
 _ADDRESS, _PID = "address", "pid"
@@ -121,6 +122,7 @@ async def start_broker(
     failed: Failed | None = None,
 ) -> BrokerHost:
     """Start one broker of an overlay whose coordinators are known."""
+    await asyncio.get_running_loop().run_in_executor(None, warm, view.languages())
     host = BrokerHost(name, view, folder, executor=executor, failed=failed)
     for warning in host.store.warnings:
         log.warning("%s: %s", name, warning)

@@ -71,6 +71,10 @@ class OverlayView(msgspec.Struct, frozen=True):
     def declared(self) -> Streams:
         return Streams(self.streams)
 
+    def languages(self) -> list[str]:
+        """Those of its streams."""
+        return sorted({stream.language for stream in self.streams.values()})
+
     def having(self, role: str) -> list[str]:
         """Names of the brokers of a role that have said hello."""
         return sorted(name for name, member in self.members.items() if role in member.roles)
