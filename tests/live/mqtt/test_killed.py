@@ -21,7 +21,7 @@ COUNT = 600
 
 
 def test_a_killed_gateway_takes_nothing_from_a_session_with_qos_1(tmp_path: Path) -> None:
-    compile_matchers()
+    compile_matchers("topic", "relational")
     run(_nothing_is_taken(tmp_path))
 
 
