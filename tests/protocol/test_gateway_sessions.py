@@ -308,6 +308,8 @@ def test_who_changes_his_mind_before_he_hears_that_he_is_live_goes_on_with_the_s
     play(gateway, ("m", data(11, 14)))
     (told,) = sends(play(gateway, ("sub", attach(profile=topic("a/b"), version=1))), Attached)
     assert (told[1].version, told[1].base, told[1].positions) == (1, BASE, (("s", 14),))
+    (again,) = sends(play(gateway, ("sub", attach(profile=topic("a/b"), version=1))), Attached)
+    assert again == told
 
 
 def test_who_has_forgotten_the_session_that_is_live_gets_another(gateway: Node) -> None:

@@ -223,7 +223,7 @@ class Gateway:
             session.said = said
         session.heard_at = now
         if attached and attach.version > (session.next or session.attach).version:
-            session.next, session.tops = attach, self._tops()
+            session.next, session.tops, session.said = attach, self._tops(), attach
         self._changed()
         asked = session.asked
         if asked is None:
