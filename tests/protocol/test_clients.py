@@ -327,11 +327,6 @@ def test_an_error_of_another_session_is_not_heard(client: Subscriber) -> None:
     assert notes(play(client, ("g0", ProtocolError("no profile", "x"))), "error") == [{"reason": "no profile"}]
 
 
-def test_who_hears_of_a_later_beginning_than_he_knows_asks_again(client: Subscriber) -> None:
-    play(client, ("g0", attached(at=20, base=BASE + 9, behind=20)))
-    assert only(tick(client, 0.1), Attach).cursor == (("s", 10),)
-
-
 # --- publishers
 
 

@@ -215,7 +215,7 @@ class Subscriber:
                 self.cursor.setdefault(source, behind.get(source, position))
         if any(position > self.cursor.get(source, 0) for source, position in behind.items()):
             # Another gateway was first, and began earlier: this one's progress would hide what only that one brings.
-            link.base, link.asked_at, link.attached_version = None, float("-inf"), -1
+            link.base, link.asked_at = None, float("-inf")
             return []
         if link.base != frame.base:
             link.base = link.sequence = link.confirmed = link.taken = frame.base
