@@ -10,7 +10,6 @@ import pytest
 
 from semcast.protocol.acks import AckTable, Positions
 from semcast.protocol.broker import Broker, Forwarded, Table, narrowed
-from semcast.protocol.clients import Subscriber
 from semcast.protocol.coordinator import Coordinator
 from semcast.protocol.following import Following, Routed
 from semcast.protocol.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
@@ -21,6 +20,7 @@ from semcast.protocol.machine import Command, Note, Send, Sync
 from semcast.protocol.overlay import Overlay as KnownOverlay
 from semcast.protocol.sessions import Session
 from semcast.protocol.source import Source
+from semcast.protocol.subscriber import Subscriber
 from semcast.sim.faults import Crash, Loss, Partition
 from semcast.sim.scenario import Coordinators, Network, Publishers, Scenario
 from semcast.sim.simulation import Simulation

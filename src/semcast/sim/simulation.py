@@ -11,8 +11,9 @@ import numpy as np
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
-from semcast.protocol.clients import Publisher, Subscriber
 from semcast.protocol.machine import Note, Reorganise
+from semcast.protocol.publisher import Publisher
+from semcast.protocol.subscriber import Subscriber
 from semcast.sim import cast
 from semcast.sim.campaign import Victims, drawn_faults
 from semcast.sim.cast import Cast, Client, Feed

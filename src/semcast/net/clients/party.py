@@ -12,10 +12,10 @@ from semcast.model.message import Message, ProfileText
 from semcast.net.clients.messages import Gap, start_of
 from semcast.net.clients.publishing import Publishing
 from semcast.net.clients.subscription import Subscription
-from semcast.protocol.clients import Subscriber
 from semcast.protocol.frames import AnyFrame, Beat, ProtocolError
 from semcast.protocol.machine import Settings
 from semcast.protocol.streams import Streams
+from semcast.protocol.subscriber import Subscriber
 
 
 class Party:

@@ -12,10 +12,10 @@ from semcast.model.message import Message
 from semcast.net.clients.messages import Receipt
 from semcast.net.clients.subscription import Refused
 from semcast.net.runner import Runner
-from semcast.protocol.clients import Publisher
 from semcast.protocol.frames import AnyFrame
 from semcast.protocol.frames import Refused as Declined
 from semcast.protocol.machine import Command, Note, Received, Send
+from semcast.protocol.publisher import Publisher
 
 if TYPE_CHECKING:
     from semcast.net.clients.party import Party

@@ -13,12 +13,12 @@ from semcast.model import SemcastError
 from semcast.model.message import unpacked
 from semcast.net.clients.messages import Gap, Received
 from semcast.net.runner import Runner
-from semcast.protocol.clients import Subscriber
 from semcast.protocol.frames import AnyFrame, Deliver, Progress
 from semcast.protocol.frames import Gap as Lost
 from semcast.protocol.frames.clients import UNKNOWN
 from semcast.protocol.machine import Command, Note, Send
 from semcast.protocol.machine import Received as Heard
+from semcast.protocol.subscriber import Subscriber
 
 if TYPE_CHECKING:
     from semcast.net.clients.party import Party

@@ -1,4 +1,4 @@
-"""The clients' side: a subscription that survives gateways, and a publisher that survives sources.
+"""The subscribers' side: a subscription that survives gateways.
 
 A subscriber remembers per source how far it has everything (its *cursor*) and what it has above that. With these it
 can go to any gateway and go on where it was: nothing is missed and nothing comes twice.
@@ -6,11 +6,9 @@ can go to any gateway and go on where it was: nothing is missed and nothing come
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import islice
 
-from semcast.model.message import Message, ProfileText
+from semcast.model.message import ProfileText
 from semcast.protocol.frames import (
     Attach,
     Attached,
@@ -20,12 +18,8 @@ from semcast.protocol.frames import (
     Gap,
     Progress,
     ProtocolError,
-    Publish,
-    Published,
-    Refused,
     Taken,
 )
-from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Event, Note, Received, Send, Settings, Tick
 
 
@@ -215,7 +209,7 @@ class Subscriber:
                 self.cursor.setdefault(source, behind.get(source, position))
         if any(position > self.cursor.get(source, 0) for source, position in behind.items()):
             # Another gateway was first, and began earlier: this one's progress would hide what only that one brings.
-            link.base, link.asked_at = None, float("-inf")
+            link.base, link.attached_version = None, -1
             return []
         if link.base != frame.base:
             link.base = link.sequence = link.confirmed = link.taken = frame.base
@@ -287,70 +281,3 @@ class Subscriber:
         due = [gateway for gateway, told in self._leaving.items() if now - told >= self._settings.resend_s]
         self._leaving |= dict.fromkeys(due, now)
         return [Send(gateway, Detach(self.session)) for gateway in due]
-
-
-class Publisher:
-    """Hands messages to one source until it has them for good, each once."""
-
-    def __init__(self, name: str, source: str, *, settings: Settings, first: int = 0) -> None:
-        self.name = name
-        self.source = source
-        self._settings = settings
-        self._first = first
-        self._waiting: deque[Message] = deque()
-        self._sent_at = float("-inf")
-        self._in_flight = 0
-
-    @property
-    def waiting(self) -> int:
-        return len(self._waiting)
-
-    def publish(self, messages: Sequence[Message], now: float) -> list[Command]:
-        """Take messages over; ``published`` is noted when they are durable."""
-        self._waiting.extend(messages)
-        return self._send(now, self._in_flight)
-
-    def handle(self, event: Event, now: float) -> list[Command]:
-        match event:
-            case Received(_, Published(origin=self.name) as published):
-                return self._published(published, now)
-            case Received(_, Refused(origin=self.name, expected=int(expected))) if expected >= self._first:
-                self._in_flight = 0
-                return []
-            case Received(_, Refused(origin=self.name, expected=int(expected))):
-                return [Note("behind", {"expected": expected})]
-            case Received(_, Refused(origin=self.name, unfit=int(number), reason=reason)) if number >= self._first:
-                return self._given_up(number - self._first, reason, now)
-            case Tick() if self._waiting and now - self._sent_at >= self._settings.resend_s:
-                return self._send(now, 0)
-        return []
-
-    def _send(self, now: float, skip: int) -> list[Command]:
-        messages = tuple(islice(self._waiting, skip, skip + self._settings.batch))
-        messages = messages[: fitting(len(message.payload) for message in messages)]
-        if not messages:
-            return []
-        self._sent_at = now
-        self._in_flight = skip + len(messages)
-        return [Send(self.source, Publish(self.name, self._first + skip, messages))]
-
-    def _given_up(self, place: int, reason: str, now: float) -> list[Command]:
-        """One will never be taken: those behind it take its number, since a source takes in nothing beyond a gap."""
-        if place >= len(self._waiting):
-            return []
-        del self._waiting[place]
-        return [Note("refused", {"place": place, "reason": reason}), *self._send(now, 0)]
-
-    def _published(self, published: Published, now: float) -> list[Command]:
-        """Everything through a number is in the log: there is room for more."""
-        through = published.through
-        count = through + 1 - self._first
-        if count <= 0:
-            return []
-        for _ in range(count):
-            self._waiting.popleft()
-        first, self._first = self._first, through + 1
-        self._in_flight = max(0, self._in_flight - count)
-        where = {"position": published.position, "together": published.together}
-        done = Note("published", {"first": first, "through": through, **where})
-        return [done, *self._send(now, self._in_flight)]

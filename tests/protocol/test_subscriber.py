@@ -1,14 +1,11 @@
-"""Subscribers that survive gateways, and publishers that survive sources."""
+"""Subscribers that survive gateways."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import groupby
 
 import pytest
 
-from semcast.model.message import Message
-from semcast.protocol.clients import Publisher, Subscriber
 from semcast.protocol.frames import (
     Attach,
     Attached,
@@ -18,13 +15,10 @@ from semcast.protocol.frames import (
     Gap,
     Progress,
     ProtocolError,
-    Publish,
-    Published,
-    Refused,
     Taken,
 )
-from semcast.protocol.framing import FRAME_BYTES
-from tests.protocol.playbook import SETTINGS, body, frames, message, notes, only, play, sends, tick, topic
+from semcast.protocol.subscriber import Subscriber
+from tests.protocol.playbook import SETTINGS, body, frames, notes, only, play, sends, tick, topic
 
 AGAIN = SETTINGS.resend_s + 0.01
 DEAD = SETTINGS.dead_s + 0.01
@@ -200,7 +194,7 @@ def test_a_gateway_that_begins_later_than_the_first_is_asked_to_begin_where_that
     play(client, ("g0", attached(at=10)), ("g1", attached(at=15)))
     play(client, ("g1", progress(1, 20)))
     assert delivered(play(client, ("g0", deliver(1, 12)))) == [12]
-    ((to, asked),) = sends(tick(client, 0.1), Attach)
+    ((to, asked),) = sends(tick(client, AGAIN), Attach)
     assert (to, asked.cursor, asked.base) == ("g1", (("s", 10),), None)
     play(client, ("g1", attached(at=15, base=2 * BASE, behind=10)))
     play(client, ("g1", Progress("x", 2 * BASE + 1, "s", 20)))
@@ -322,84 +316,11 @@ def test_a_subscription_can_start_behind_a_message_and_names_how_long_it_lasts()
     assert (attach.cursor, attach.expiry_s) == ((("s", 5),), 9.0)
 
 
+def test_who_hears_of_a_later_beginning_than_he_knows_asks_again(client: Subscriber) -> None:
+    play(client, ("g0", attached(at=20, base=BASE + 9, behind=20)))
+    assert only(tick(client, AGAIN), Attach).cursor == (("s", 10),)
+
+
 def test_an_error_of_another_session_is_not_heard(client: Subscriber) -> None:
     assert play(client, ("g0", ProtocolError("no profile", "y"))) == []
     assert notes(play(client, ("g0", ProtocolError("no profile", "x"))), "error") == [{"reason": "no profile"}]
-
-
-# --- publishers
-
-
-def publisher(batch: int = 256) -> Publisher:
-    return Publisher("p", "s", settings=replace(SETTINGS, batch=batch))
-
-
-def sent(commands: list[object]) -> list[tuple[int, list[str | None]]]:
-    return [(frame.first, [m.topic for m in frame.messages]) for frame in frames(commands, Publish)]  # type: ignore[arg-type]
-
-
-def test_messages_are_sent_at_once_and_again_until_they_are_published() -> None:
-    made = publisher()
-    assert sent(made.publish([message("a"), message("b")], 0)) == [(0, ["a", "b"])]
-    assert sent(tick(made, SETTINGS.resend_s / 2)) == []
-    assert sent(tick(made, AGAIN)) == [(0, ["a", "b"])]
-    commands = play(made, ("s", Published("p", 1, 7)))
-    assert notes(commands, "published") == [{"first": 0, "through": 1, "position": 7, "together": 1}]
-    assert made.waiting == 0
-    assert tick(made, 9) == []
-
-
-def test_what_is_published_later_goes_out_behind_what_is_under_way() -> None:
-    made = publisher()
-    made.publish([message("a")], 0)
-    assert sent(made.publish([message("b")], 0)) == [(1, ["b"])]
-    assert sent(tick(made, AGAIN)) == [(0, ["a", "b"])]
-
-
-def test_part_of_what_waits_may_be_published_and_is_not_sent_again() -> None:
-    made = publisher()
-    made.publish([message("a"), message("b"), message("c")], 0)
-    published = notes(play(made, ("s", Published("p", 1, 7))), "published")
-    assert published == [{"first": 0, "through": 1, "position": 7, "together": 1}]
-    assert notes(play(made, ("s", Published("p", 1, 7))), "published") == []
-    assert sent(tick(made, AGAIN)) == [(2, ["c"])]
-
-
-def test_a_refusal_makes_the_publisher_begin_with_the_first_that_waits() -> None:
-    made = publisher()
-    made.publish([message("a")], 0)
-    made.publish([message("b")], 0)
-    play(made, ("s", Refused("p", 1, "message 0 of 'p' has not come", 0)))
-    assert sent(made.publish([message("c")], 0)) == [(0, ["a", "b", "c"])]
-
-
-def test_more_than_a_batch_goes_out_batch_by_batch_as_fast_as_it_is_acknowledged() -> None:
-    made = publisher(batch=2)
-    assert sent(made.publish([message(t) for t in "abcde"], 0)) == [(0, ["a", "b"])]
-    assert sent(play(made, ("s", Published("p", 1, 2)))) == [(2, ["c", "d"])]
-    assert sent(play(made, ("s", Published("p", 3, 4)))) == [(4, ["e"])]
-    assert sent(play(made, ("s", Published("p", 4, 5)))) == []
-
-
-def test_words_for_another_publisher_are_not_heard() -> None:
-    made = publisher()
-    made.publish([message("a")], 0)
-    assert play(made, ("s", Published("q", 0, 1))) == []
-    assert made.waiting == 1
-
-
-def test_what_will_never_be_taken_is_given_up_and_those_behind_it_take_its_number() -> None:
-    made = publisher()
-    made.publish([message("a"), message("b"), message("c")], 0)
-    commands = play(made, ("s", Refused("p", 0, "no topic", unfit=1)))
-    assert notes(commands, "refused") == [{"place": 1, "reason": "no topic"}]
-    assert sent(commands) == [(0, ["a", "c"])]
-    assert play(made, ("s", Refused("p", 0, "no topic", unfit=7))) == []
-    assert sent(tick(made, AGAIN)) == [(0, ["a", "c"])]
-
-
-def test_a_batch_holds_at_most_so_many_bytes_but_one_message_at_least() -> None:
-    made = publisher()
-    large = Message("news", bytes(FRAME_BYTES * 2 // 3), "a")
-    assert sent(made.publish([large, large, message("b")], 0)) == [(0, ["a"])]
-    assert sent(play(made, ("s", Published("p", 0, 1)))) == [(1, ["a", "b"])]
