@@ -11,8 +11,8 @@ from statistics import median_low
 import msgspec
 
 from semcast.model import SemcastError
-from semcast.model.message import ProfileText, unpacked
-from semcast.protocol.filters import Filter
+from semcast.model.message import ProfileText
+from semcast.protocol.filtering import FilteringTable
 from semcast.protocol.frames import (
     Attach,
     Attached,
@@ -34,7 +34,6 @@ from semcast.protocol.frames.clients import UNKNOWN
 from semcast.protocol.inbox import Inbox
 from semcast.protocol.interests import InterestSet
 from semcast.protocol.machine import Command, Note, Send, Settings
-from semcast.protocol.recent import Recent
 from semcast.protocol.requests import Requests
 from semcast.protocol.sessions import Saved, Session
 from semcast.protocol.stores import Notes
@@ -66,10 +65,7 @@ class Gateway:
         self._streams = streams or Streams()
         self._notes = notes
         self._incarnation = incarnation
-        self._filter: Filter[ProfileText] = Filter()
-        self._holders: dict[ProfileText, list[Session]] = {}
-        """Who is concerned by a profile: nobody else is looked at when it matches."""
-        self._recent = Recent(settings.recent_bytes)
+        self._table = FilteringTable(settings.recent_bytes)
         self._requests = Requests(me, settings, incarnation)
         self._asked_at = float("-inf")
         self._settled_at = -1
@@ -150,16 +146,7 @@ class Gateway:
         new = [(number, body) for number, body in zip(numbers, bodies, strict=True) if inbox.arrived(key, number)]
         if not new or not self.sessions:
             return []
-        commands: list[Command] = []
-        matched = self._filter.match([unpacked(body) for _, body in new])
-        for (number, body), profiles in zip(new, matched, strict=True):
-            if profiles:
-                held = set(profiles)
-                self._recent.put(inbox.source, number, body, profiles)
-                holders = {session.id: session for profile in profiles for session in self._holders[profile]}
-                for session in holders.values():
-                    commands += session.offer(inbox.source, number, body, held)
-        return commands
+        return self._table.offer(inbox.source, new)
 
     def tally(self, tally: Tally, now: float) -> list[Command]:
         inbox = self.inboxes.get(tally.source)
@@ -284,7 +271,7 @@ class Gateway:
         session.taken(taken.sequence, now)
         if session.live and taken.sequence < session.base:
             return [self._attached(session)]  # it has not heard that the session has begun anew
-        caught = [command for inbox in self.inboxes.values() for command in self._from_recent(session, inbox)]
+        caught = [command for inbox in self.inboxes.values() for command in self._table.catch_up(session, inbox)]
         return [*caught, Send(client, Beat(now))]
 
     # --- what it asks for
@@ -303,12 +290,7 @@ class Gateway:
             self._asked_at = float("-inf")
 
     def _refilter(self) -> None:
-        self._holders = {}
-        for session in self.sessions.values():
-            for profile in dict.fromkeys(session.profiles()):
-                self._holders.setdefault(profile, []).append(session)
-        self._filter.keep({profile: profile for profile in self._holders})
-        self._recent.watch(self._holders, self._tops())
+        self._table.fit(self.sessions.values(), self._tops())
 
     def asks(self, coordinators: list[str], now: float) -> list[Command]:
         """Tell the coordinators what is wanted, until they say that it is live."""
@@ -347,25 +329,11 @@ class Gateway:
                 return []
             released = session.release(source, inbox.frontier)
             return released + (session.progress(source, inbox.frontier) if not way.filling else [])
-        caught = self._from_recent(session, inbox)
+        caught = self._table.catch_up(session, inbox)
         if caught:
             return caught
         wanted = session.to_fill(source)
         return [] if wanted is None else self._requests.fill(session, source, wanted, now)
-
-    def _from_recent(self, session: Session, inbox: Inbox) -> list[Command]:
-        """What a session could not take when it came, as long as it is still here."""
-        wanted = session.to_fill(inbox.source)
-        if wanted is None or inbox.begun is None or session.ways[inbox.source].after:
-            return []
-        profile, first = wanted
-        known = max(inbox.begun, session.ways[inbox.source].sure)
-        if not known <= first < inbox.frontier or not self._recent.has(inbox.source, profile, first):
-            return []
-        found, through = self._recent.find(inbox.source, profile, first, inbox.frontier, session.room - 1)
-        commands = session.filled(inbox.source, found, through, 0)
-        session.caught_up(inbox)
-        return commands + session.release(inbox.source, inbox.frontier)
 
     def _expire(self, now: float) -> list[Command]:
         gone = [session for session in self.sessions.values() if now - session.heard_at > session.expiry_s]
