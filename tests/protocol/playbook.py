@@ -31,6 +31,9 @@ from semcast.sim.stores import MemoryLog, MemoryNotes
 SETTINGS = Settings()
 KEY: Key = ("c0", 1)
 OTHER: Key = ("c1", 2)
+BOTH = {"m": 0b11}
+OFTEN, SELDOM = SETTINGS.tally_s + 0.01, SETTINGS.silence_s / 3 + 0.01
+"""Between tallies, and a little more."""
 LINKS = (("s", "m"), ("m", "g0"), ("m", "g1"))
 
 Kind = TypeVar("Kind")

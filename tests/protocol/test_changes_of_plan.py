@@ -15,19 +15,6 @@ from tests.protocol.reigns import EVERYBODY, Reign, World, interests, lives, ove
 A, B = topic("a"), topic("b")
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def reign(world: World) -> Reign:
-    """A coordinator whose first plan is in force; nobody has subscribed yet."""
-    made = Reign(world)
-    made.settle()
-    return made
-
-
 # --- make before break
 
 

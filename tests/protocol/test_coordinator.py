@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from semcast.protocol.frames import Lease, Live, Switch, Welcome
 from semcast.protocol.machine import Reorganise
@@ -11,19 +10,6 @@ from tests.protocol.playbook import SETTINGS, frames, notes, only, sends, topic
 from tests.protocol.reigns import Reign, World, interests, leased, lives
 
 A, B = topic("a"), topic("b")
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def reign(world: World) -> Reign:
-    """A coordinator whose first plan is in force; nobody has subscribed yet."""
-    made = Reign(world)
-    made.settle()
-    return made
 
 
 # --- leading

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from semcast.protocol.frames import (
     Ack,
     Attached,
@@ -38,16 +36,6 @@ from tests.protocol.playbook import (
     tick,
     topic,
 )
-
-
-@pytest.fixture
-def gateway() -> Node:
-    """``g0`` with one live session ``x`` on topic ``a``, behind 10."""
-    node = joined()
-    play(node, ("sub", attach()))
-    play(node, ("c", live()))
-    return node
-
 
 # --- becoming live
 

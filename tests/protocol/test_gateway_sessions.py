@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from semcast.protocol.frames import (
     Attached,
@@ -38,16 +37,6 @@ from tests.protocol.playbook import (
     tick,
     topic,
 )
-
-
-@pytest.fixture
-def gateway() -> Node:
-    """``g0`` with one live session ``x`` on topic ``a``, behind 10."""
-    node = joined()
-    play(node, ("sub", attach()))
-    play(node, ("c", live()))
-    return node
-
 
 # --- clients that come back, stay away, or never were
 

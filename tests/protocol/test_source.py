@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from semcast.model.message import Message
 from semcast.protocol.codec import decode, encode
 from semcast.protocol.frames import (
@@ -28,8 +26,11 @@ from semcast.protocol.machine import Send, Sync, Synced
 from semcast.protocol.node import Node
 from semcast.protocol.streams import Stream, Streams
 from tests.protocol.playbook import (
+    BOTH,
     KEY,
+    OFTEN,
     OTHER,
+    SELDOM,
     SETTINGS,
     MemoryLog,
     body,
@@ -50,19 +51,6 @@ from tests.protocol.playbook import (
     switch,
     tick,
 )
-
-BOTH = {"m": 0b11}
-OFTEN, SELDOM = SETTINGS.tally_s + 0.01, SETTINGS.silence_s / 3 + 0.01
-"""Between tallies, and a little more."""
-
-
-@pytest.fixture
-def source() -> Node:
-    """A source that follows plan 1 over one tree and has a lease."""
-    node = source_node()
-    tables = install(1, entry(KEY, None, BOTH, acks=True), entry(OTHER, None, BOTH, acks=True))
-    play(node, ("c", tables), ("c", switch(1, planned())), ("c", lease(1)))
-    return node
 
 
 def takes_in(node: Node, at: float = 1.0) -> bool:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from semcast.protocol.frames import Ack
 from semcast.protocol.node import Node
 from tests.protocol.playbook import (
     KEY,
     OTHER,
     SETTINGS,
-    entry,
-    install,
     lease,
     log_and_sync,
     notes,
@@ -23,19 +19,6 @@ from tests.protocol.playbook import (
     switch,
     tick,
 )
-
-BOTH = {"m": 0b11}
-OFTEN, SELDOM = SETTINGS.tally_s + 0.01, SETTINGS.silence_s / 3 + 0.01
-"""Between tallies, and a little more."""
-
-
-@pytest.fixture
-def source() -> Node:
-    """A source that follows plan 1 over one tree and has a lease."""
-    node = source_node()
-    tables = install(1, entry(KEY, None, BOTH, acks=True), entry(OTHER, None, BOTH, acks=True))
-    play(node, ("c", tables), ("c", switch(1, planned())), ("c", lease(1)))
-    return node
 
 
 def trimmed(node: Node) -> int:
