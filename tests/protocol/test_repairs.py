@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from semcast.protocol.frames import Ack, Caught, Data, Fetch, Fill, Repair
 from semcast.protocol.machine import Synced
 from semcast.protocol.node import Node
+from semcast.protocol.stores import Record
 from tests.protocol.playbook import (
     KEY,
     OTHER,
@@ -212,3 +214,48 @@ def test_a_fill_names_what_was_trimmed(source: Node) -> None:
     play(source, ("m", Ack(KEY, {"s": 3}, True)))
     numbers, caught = fill(source, "a", 0)
     assert (numbers, caught.lost) == ([5], 3)
+
+
+# --- damage
+
+
+class HoledLog(MemoryLog):
+    """A log of which some records could not be read any more and were given up."""
+
+    hole = range(0)
+
+    def read(self, first: int, through: int, limit: int) -> list[Record]:
+        there = super().read(first, through, self.end)
+        return [record for record in there if record.number not in self.hole][:limit]
+
+
+@pytest.fixture
+def holed() -> Node:
+    """A source with seven messages for ``g0``, of which 3 and 4 are gone."""
+    log = HoledLog()
+    node = source_node(log)
+    play(node, ("c", switch(1, planned())), ("c", lease(1)))
+    log_and_sync(node, 0, *"aaaaaaa")
+    log.hole = range(3, 5)
+    return node
+
+
+@pytest.mark.parametrize("asks", [ask, lambda node, first: fill(node, "a", first)])
+def test_an_answer_ends_before_a_hole_and_the_next_names_it_as_lost(
+    holed: Node, asks: Callable[[Node, int], tuple[list[int], Caught]]
+) -> None:
+    numbers, caught = asks(holed, 0)
+    assert numbers == [1, 2]
+    assert (caught.through, caught.more, caught.lost, caught.counts) == (2, True, 0, ())
+    numbers, caught = asks(holed, 2)
+    assert numbers == [5, 6, 7]
+    assert (caught.through, caught.more, caught.lost) == (7, False, 4)
+    assert asks(holed, 3)[1].lost == 4
+    assert asks(holed, 4)[1].lost == 0
+
+
+def test_a_hole_at_the_end_of_the_log_is_lost_too(holed: Node) -> None:
+    holed.source.log.hole = range(6, 8)  # type: ignore[union-attr]
+    assert ask(holed, 2)[1].through == 5
+    numbers, caught = ask(holed, 5)
+    assert (numbers, caught.through, caught.lost, caught.more) == ([], 7, 7, False)

@@ -26,6 +26,8 @@ class _Read(NamedTuple):
     records: list[Record]
     through: int
     more: bool
+    lost: int
+    """Everything through here is gone; 0: nothing that was asked for is."""
 
 
 class Repairs:
@@ -56,13 +58,12 @@ class Repairs:
                 if record.number not in have and any(mask >> bit & 1 for _, mask in record.routes)
             ]
 
-        lost = max(self._log.trimmed, known)
         end = sent if fetch.through is None else min(sent, fetch.through)
-        found = self._read(max(fetch.first, lost), end, fetch.credit, wanted)
+        found = self._read(fetch.first, max(self._log.trimmed, known), end, fetch.credit, wanted)
         more = found.more or fetch.through is not None
         caught = Caught(
             self._source, fetch.request, self._incarnation, fetch.first, found.through, len(found.records),
-            lost if lost > fetch.first else 0, more, epoch, since, () if more else counts,
+            found.lost, more, epoch, since, () if more else counts,
         )  # fmt: skip
         return [*self._sent(fetch.gateway, fetch.request, found.records), Send(fetch.gateway, caught)]
 
@@ -74,30 +75,43 @@ class Repairs:
             matched = matching.match([unpacked(record.body) for record in records])
             return [record for record, names in zip(records, matched, strict=True) if names]
 
-        lost = self._log.trimmed
-        found = self._read(max(fill.first, lost), sent, fill.credit, wanted)
+        found = self._read(fill.first, self._log.trimmed, sent, fill.credit, wanted)
         caught = Caught(
             self._source, fill.request, self._incarnation, fill.first, found.through, len(found.records),
-            lost if lost > fill.first else 0, found.more,
+            found.lost, found.more,
         )  # fmt: skip
         return [*self._sent(fill.gateway, fill.request, found.records), Send(fill.gateway, caught)]
 
-    def _read(self, first: int, through: int, credit: int, wanted: Callable[[list[Record]], list[Record]]) -> _Read:
-        """At most ``credit`` wanted records, and the position through which there are no others."""
+    def _read(
+        self, first: int, gone: int, through: int, credit: int, wanted: Callable[[list[Record]], list[Record]]
+    ) -> _Read:
+        """At most ``credit`` wanted records, and the position through which there are no others.
+
+        ``gone`` is where the log begins. An answer ends before a hole that damage left in the log, and the next one
+        names it as lost: it begins there.
+        """
+        place = begin = self._present(max(first, gone), through)
+        lost = begin if begin > first else 0
         found: list[Record] = []
-        place, left, size = first, credit * _SCANNED, 0
+        left, size = credit * _SCANNED, 0
         while place < through and left > 0:
-            records = self._log.read(place, through, min(left, self._settings.batch))
+            records = _together(place, self._log.read(place, through, min(left, self._settings.batch)))
             if not records:
-                place = through
                 break
             for record in wanted(records):
                 if len(found) == credit or (found and size + len(record.body) > _MOST_BYTES):
-                    return _Read(found, record.number - 1, True)
+                    return _Read(found, record.number - 1, True, lost)
                 found.append(record)
                 size += len(record.body)
             place, left = records[-1].number, left - len(records)
-        return _Read(found, max(place, first), place < through)
+        return _Read(found, place, place < through, lost)
+
+    def _present(self, place: int, through: int) -> int:
+        """Where there is a record next behind a position, or nothing any more."""
+        if place >= through:
+            return place
+        following = self._log.read(place, through, 1)
+        return following[0].number - 1 if following else through
 
     def _sent(self, gateway: str, request: int, records: list[Record]) -> list[Command]:
         commands: list[Command] = []
@@ -108,3 +122,10 @@ class Repairs:
             commands.append(Send(gateway, Repair(self._source, request, numbers, bodies)))
             records = records[len(part) :]
         return commands
+
+
+def _together(place: int, records: list[Record]) -> list[Record]:
+    """Those that follow a position without a hole between them."""
+    if not records or records[-1].number == place + len(records):
+        return records
+    return [record for at, record in enumerate(records, place + 1) if record.number == at]
