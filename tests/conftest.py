@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
@@ -20,6 +21,9 @@ _MISSING = "program missing: "
 # A deadline would be a timing assertion, and the machine may be busy.
 hypothesis.settings.register_profile("semcast", deadline=None)
 hypothesis.settings.load_profile("semcast")
+
+# Whoever starts the tests in the background has a shell that lets them, and all that they start, ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

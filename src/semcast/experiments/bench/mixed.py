@@ -174,12 +174,16 @@ def _shape_queries(texts: Sequence[str]) -> dict[str, list[int]]:
 
 def _lines(name: str, contested: dict[str, Any]) -> list[str]:
     clock = contested["clock"]
-    key = f"us_per_message_{clock}"
-    ours = f"{name}: semcast {contested['ours'][key]:.2f} µs per message ({clock} time)"
-    return [ours] + [
-        f"{name}: {peer['peer']}, {peer['plan']}: "
-        + (f"{peer[key]:,.1f} µs, {peer[f'ratio_{clock}']:,.0f} times as much" if peer[key] else "lost in noise")
-        for peer in contested["peers"]
+    key, ratio = f"us_per_message_{clock}", f"ratio_{clock}"
+
+    def cost(record: dict[str, Any]) -> str:
+        return "lost in noise" if record[key] is None else f"{record[key]:,.2f} µs per message ({clock} time)"
+
+    def times(peer: dict[str, Any]) -> str:
+        return "" if peer[ratio] is None else f", {peer[ratio]:,.0f} times as much"
+
+    return [f"{name}: semcast {cost(contested['ours'])}"] + [
+        f"{name}: {peer['peer']}, {peer['plan']}: {cost(peer)}{times(peer)}" for peer in contested["peers"]
     ]
 
 
