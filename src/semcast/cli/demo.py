@@ -1,10 +1,11 @@
-"""`semcast demo`: a stream of quotes matched against thousands of profiles on Spark."""
+"""`semcast demo`: quotes matched on Spark, then a whole overlay with hundreds of subscribers, live."""
 
 from __future__ import annotations
 
+import asyncio
 import json as json_
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,24 +18,37 @@ from semcast.model import SemcastError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from semcast.experiments.demo import Outcome
+
 _CHUNK = 50_000
 
 
 def demo(
-    messages: Annotated[int, typer.Option(help="How many quotes to generate.", min=1)] = 1_000_000,
-    profiles: Annotated[int, typer.Option(help="How many subscribers' profiles.", min=1)] = 7_000,
-    out: Annotated[Path, typer.Option(help="Folder for the stream, the profiles and the plot.")] = Path("build/demo"),
-    seed: Annotated[int, typer.Option(help="Another seed gives another stream.")] = 1,
+    messages: Annotated[int, typer.Option(help="How many quotes to match on Spark.", min=1)] = 1_000_000,
+    profiles: Annotated[int, typer.Option(help="Against how many profiles.", min=1)] = 7_000,
+    seconds: Annotated[float, typer.Option(help="How long messages flow over the live overlay; 0: not at all.")] = 60.0,
+    brokers: Annotated[int, typer.Option(help="Brokers of the live overlay.", min=3)] = 30,
+    subscribers: Annotated[int, typer.Option(help="Its subscribers, in all four languages.", min=4)] = 300,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the overlay running, until Ctrl-C.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for all that is left behind.")] = Path("build/demo"),
+    seed: Annotated[int, typer.Option(help="Another seed gives other streams and another overlay.")] = 1,
     json: Json = False,
 ) -> None:
-    """Generate a stream of stock quotes and thousands of profiles, and match them on Spark.
+    """Match a stream of stock quotes on Spark, then run a whole overlay: brokers, streams, subscribers, live.
 
-    Leaves the stream, the profiles and a plot behind, to try the other commands on.
+    Leaves the quotes, the profiles, a plot and the overlay's file behind, to try the other commands on.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SemcastError(f"{out}: cannot be made ({error.strerror})") from error
+    result = _matching(messages, profiles, out, seed)
+    live = _live(out, seconds, brokers, subscribers, seed, keep) if seconds > 0 else None
+    if json:
+        render.data(result | ({"live": live} if live is not None else {}))
+
+
+def _matching(messages: int, profiles: int, out: Path, seed: int) -> dict[str, Any]:
     from semcast.experiments import quotes
 
     texts = quotes.profiles(profiles, seed)
@@ -60,7 +74,69 @@ def demo(
         from semcast.experiments.plots import plot_demand
 
         plot_demand(found.messages_per_profile, found.messages_by_interest, plot)
-    _summary(found, texts, messages, seconds, spark.sparkContext.defaultParallelism, out, json)
+    return _summary(found, texts, messages, seconds, spark.sparkContext.defaultParallelism, out)
+
+
+def _live(out: Path, seconds: float, brokers: int, subscribers: int, seed: int, keep: bool) -> dict[str, Any]:
+    with render.step("compiling the brokers' kernels (once per machine, a minute or two)"):
+        from semcast.experiments.demo import LiveDemo, Scale
+        from semcast.net.serve import run
+        from semcast.net.warm import warm
+
+        warm(["relational", "semantic", "topic", "xpath"])
+
+    async def play() -> Outcome:
+        demo = LiveDemo(out, Scale(seconds, brokers, subscribers, seed=seed), render.say)
+        try:
+            await demo.start()
+            gateway = demo.whole.addresses()[demo.having("gateway")[0]]
+            render.say(f'meanwhile, elsewhere: semcast subscribe quotes "price > 500" --url semcast://{gateway}')
+            outcome = await demo.run()
+            _outcome(outcome)
+            if keep:
+                render.say(f"messages go on flowing until Ctrl-C; watch http://{gateway}/")
+                await _interrupted(demo.keep())
+            return outcome
+        finally:
+            await demo.stop()
+
+    return run(play()).as_dict()
+
+
+async def _interrupted(work: Coroutine[Any, Any, None]) -> None:
+    """Go on until somebody wants the end, or it fails."""
+    from semcast.net.serve import Ending
+
+    ending, task = Ending(), asyncio.create_task(work)
+    task.add_done_callback(lambda done: ending.end() if done.cancelled() else ending.failed("", done.exception()))  # type: ignore[arg-type]
+    try:
+        await ending.wait()
+    finally:
+        task.cancel()
+
+
+def _outcome(outcome: Outcome) -> None:
+    done, links, ages = outcome.deliveries, outcome.after, outcome.ages
+    each = max(1, links.messages)
+    asking = ", ".join(f"{count} {language}" for language, count in outcome.subscribers.items())
+    render.table(
+        "One overlay, live",
+        None,
+        [
+            ("brokers, of them gateways", f"{outcome.brokers}, {outcome.gateways}"),
+            ("subscribers", asking),
+            ("messages published", f"{outcome.messages:,}"),
+            ("deliveries", f"{done.delivered:,}"),
+            ("missed", f"{done.missed:,}"),
+            ("duplicates", f"{done.duplicates:,}"),
+            ("link transmissions per message", f"{links.live / each:.2f}"),
+            ("  a shortest-path tree, filtering at every hop", f"{links.spt / each:.2f} ({links.below_spt:.0%} saved)"),
+            ("  a copy per gateway", f"{links.unicast / each:.2f} ({links.below_unicast:.0%} saved)"),
+            ("the reorganisation took off", f"{outcome.saved:.0%}"),
+            ("age at delivery, median and 99th percentile", f"{ages.p50_ms:.0f} ms, {ages.p99_ms:.0f} ms"),
+            (f"later than their bound of {ages.bound_ms:.0f} ms", f"{ages.late:,} of {ages.bounded:,}"),
+        ],
+    )
 
 
 def _write_profiles(path: Path, texts: list[str]) -> None:
@@ -88,7 +164,7 @@ def _stream(spark: SparkSession, messages: int, seed: int) -> DataFrame:
     return spark.range(0, chunks, 1, parts).mapInArrow(generate, schema)
 
 
-def _summary(found: Any, texts: list[str], messages: int, seconds: float, cores: int, out: Path, json: bool) -> None:
+def _summary(found: Any, texts: list[str], messages: int, seconds: float, cores: int, out: Path) -> dict[str, Any]:
     pairs = int(found.messages_per_profile.sum())
     unwanted = int(found.messages_by_interest[0])
     result = {
@@ -102,8 +178,6 @@ def _summary(found: Any, texts: list[str], messages: int, seconds: float, cores:
         "messages_per_second": round(messages / seconds),
         "cores": cores,
     }
-    if json:
-        render.data(result)
     got = {text: int(count) for text, count in zip(texts, found.messages_per_profile, strict=True)}
     ranked = sorted(got, key=lambda text: (-got[text], text))
     shown = [ranked[len(ranked) * share // 100] for share in (0, 1, 10, 50, 90)]
@@ -124,3 +198,4 @@ def _summary(found: Any, texts: list[str], messages: int, seconds: float, cores:
     )
     render.say(f"try: semcast explain --profiles {out / 'profiles.jsonl'} \"symbol = 'AAA' AND volume > 100000\"")
     render.say(f"{pairs:,} matches in {seconds:.1f} s; the stream, the profiles and demand.png are in {out}")
+    return result
