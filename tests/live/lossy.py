@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from semcast.net.serve import run
+from tests.live.deployments import Flow, opened, running
 from tests.live.overlays import until, written
-from tests.live.test_killed import opened, published, reorganised, running, some_profile, some_topic
+from tests.live.test_killed import some_profile, some_topic
 from tests.live.test_schemes import expected
 from tests.live.watchers import PythonWatcher
 
@@ -51,14 +52,14 @@ async def main(folder: Path) -> None:
         await asyncio.gather(*(watcher.live() for watcher in watching))
         lose_packets()
         made = [clients[0].message("topics", f"m{n}", topic=some_topic(rng)) for n in range(MESSAGES)]
-        publishing = asyncio.create_task(published(clients[0], sources, made))
+        flow = Flow(clients[0], sources, made)
         interior = [broker.id for broker in up.deployed.topology.brokers if not broker.roles]
         for victim in (interior[0], gateways[1]):
             part(up.addresses[victim])
             await asyncio.sleep(6.0)
             mend()
-            await reorganised(up)
-        await publishing
+            await up.reorganised()
+        await flow.done
         for watcher in watching:
             due = expected(watcher.profile, made)
             await until(lambda watcher=watcher, due=due: watcher.got.total() >= due.total(), 180)  # type: ignore[misc]

@@ -19,7 +19,7 @@ data = "data"
 [topology]
 brokers = {brokers}
 degree = 3
-seed = 5
+seed = {seed}
 sources = {sources}
 gateways = {gateways}
 
@@ -44,12 +44,15 @@ def written(
     brokers: int = 8,
     sources: int = 1,
     gateways: int = 4,
+    seed: int = 5,
     more: str = "",
     settings: str = "",
 ) -> Path:
     """A deployment's file in a folder."""
     file = folder / "up.toml"
-    text = CONFIG.format(scheme=scheme, brokers=brokers, sources=sources, gateways=gateways, settings=settings)
+    text = CONFIG.format(
+        scheme=scheme, brokers=brokers, sources=sources, gateways=gateways, seed=seed, settings=settings
+    )
     file.write_text(text + more)
     return file
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from semcast.net.serve import run
+from tests.live.deployments import Deployment, running
 from tests.live.overlays import written
-from tests.live.test_killed import Deployment, running
 
 pytestmark = pytest.mark.system
 

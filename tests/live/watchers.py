@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from urllib.parse import urlencode
@@ -22,14 +23,30 @@ Where = Callable[[], str]
 """Gives the address of the gateway to try next."""
 
 
-class PythonWatcher:
+class Watcher(ABC):
+    """Somebody who has subscribed, and counts what comes."""
+
+    kind = ""
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        self.got: Counter[str] = Counter()
+
+    @abstractmethod
+    async def live(self) -> None:
+        """Wait until nothing that matches is missed any more."""
+
+    @abstractmethod
+    async def stop(self) -> None: ...
+
+
+class PythonWatcher(Watcher):
     """A subscription of the Python client, which goes from gateway to gateway by itself."""
 
     kind = "python"
 
     def __init__(self, client: Client, profile: str) -> None:
-        self.profile = profile
-        self.got: Counter[str] = Counter()
+        super().__init__(profile)
         self.subscription: Subscription = client.subscribe("topics", profile)
         self._task = asyncio.create_task(self._read())
 
@@ -45,78 +62,14 @@ class PythonWatcher:
         await self._task
 
 
-class EventWatcher:
-    """Server-sent events, read as a browser does: after a break it comes back with the last id that it has seen."""
+class HttpWatcher(Watcher):
+    """Reads over a connection to one gateway; when it breaks, goes on at the next, behind what it has seen."""
 
-    kind = "sse"
-
-    def __init__(self, where: Where, profile: str) -> None:
-        self.profile = profile
-        self.got: Counter[str] = Counter()
-        self.breaks = 0
-        self._where = where
-        self._last = ""
-        self._live = asyncio.Event()
-        self._task = asyncio.create_task(self._read_on())
-
-    async def live(self) -> None:
-        await self._live.wait()
-
-    async def _read_on(self) -> None:
-        while True:
-            with contextlib.suppress(OSError, asyncio.IncompleteReadError, ValueError):
-                await self._read()
-            self.breaks += 1
-            await asyncio.sleep(0.3)
-
-    async def _read(self) -> None:
-        host, _, port = self._where().rpartition(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        try:
-            path = f"/v1/streams/topics/messages?{urlencode({'profile': self.profile})}"
-            head = f"GET {path} HTTP/1.0\r\nHost: x\r\nLast-Event-ID: {self._last}\r\n"
-            head = head if self._last else head.replace("Last-Event-ID: \r\n", "")
-            writer.write(f"{head}\r\n".encode())
-            status = await reader.readuntil(b"\r\n\r\n")
-            if b" 200 " not in status.split(b"\r\n")[0]:
-                raise ValueError(status)
-            await self._events(reader)
-        finally:
-            writer.close()
-
-    async def _events(self, reader: asyncio.StreamReader) -> None:
-        name, data, last = "", "", self._last
-        while line := (await reader.readline()).decode():
-            if not line.endswith("\n"):
-                return  # cut off in the middle: as if it had not come
-            field, _, value = line.rstrip("\r\n").partition(": ")
-            if field == "id":
-                last = value
-            elif field == "event":
-                name = value
-            elif field == "data":
-                data = value
-            elif not field:
-                self._last = last
-                if name == "live":
-                    self._live.set()
-                elif data and not name:
-                    self.got[json.loads(data)["payload"]] += 1
-                name = data = ""
-
-    async def stop(self) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-
-
-class SocketWatcher:
-    """A subscription over WebSocket that is made again, behind the last cursor, when the connection breaks."""
-
-    kind = "websocket"
+    broken: tuple[type[Exception], ...] = (OSError, EOFError)
+    """What a connection ends with that breaks."""
 
     def __init__(self, where: Where, profile: str) -> None:
-        self.profile = profile
-        self.got: Counter[str] = Counter()
+        super().__init__(profile)
         self.breaks = 0
         self._where = where
         self._cursor = ""
@@ -128,10 +81,66 @@ class SocketWatcher:
 
     async def _read_on(self) -> None:
         while True:
-            with contextlib.suppress(OSError, WebSocketException, EOFError):
+            with contextlib.suppress(*self.broken):
                 await self._read()
             self.breaks += 1
             await asyncio.sleep(0.3)
+
+    @abstractmethod
+    async def _read(self) -> None:
+        """Connect and read until the end."""
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+
+class EventWatcher(HttpWatcher):
+    """Server-sent events, read as a browser does: after a break it comes back with the last id that it has seen."""
+
+    kind = "sse"
+    broken = (*HttpWatcher.broken, ValueError)
+
+    async def _read(self) -> None:
+        host, _, port = self._where().rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        try:
+            path = f"/v1/streams/topics/messages?{urlencode({'profile': self.profile})}"
+            last = f"Last-Event-ID: {self._cursor}\r\n" if self._cursor else ""
+            writer.write(f"GET {path} HTTP/1.0\r\nHost: x\r\n{last}\r\n".encode())
+            status = await reader.readuntil(b"\r\n\r\n")
+            if b" 200 " not in status.split(b"\r\n")[0]:
+                raise ValueError(status)
+            await self._events(reader)
+        finally:
+            writer.close()
+
+    async def _events(self, reader: asyncio.StreamReader) -> None:
+        name, data, last = "", "", self._cursor
+        while line := (await reader.readline()).decode():
+            if not line.endswith("\n"):
+                return  # cut off in the middle: as if it had not come
+            field, _, value = line.rstrip("\r\n").partition(": ")
+            if field == "id":
+                last = value
+            elif field == "event":
+                name = value
+            elif field == "data":
+                data = value
+            elif not field:
+                self._cursor = last
+                if name == "live":
+                    self._live.set()
+                elif data and not name:
+                    self.got[json.loads(data)["payload"]] += 1
+                name = data = ""
+
+
+class SocketWatcher(HttpWatcher):
+    """A subscription over WebSocket that is made again, behind the last cursor, when the connection breaks."""
+
+    kind = "websocket"
+    broken = (*HttpWatcher.broken, WebSocketException)
 
     async def _read(self) -> None:
         async with connect(f"ws://{self._where()}/v1/ws", max_queue=None) as socket:
@@ -147,25 +156,20 @@ class SocketWatcher:
                 elif what == "message":
                     self.got[content["payload"]] += 1
 
-    async def stop(self) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
 
+class MqttWatcher(Watcher):
+    """A persistent MQTT session at one gateway; paho dials again when the connection breaks."""
 
-class MqttWatcher:
-    """A persistent MQTT session at QoS 1, at one gateway; paho dials again when the connection breaks."""
-
-    kind = "mqtt"
-
-    def __init__(self, address: str, name: str, profile: str) -> None:
-        self.profile = profile
-        self.got: Counter[str] = Counter()
+    def __init__(self, address: str, name: str, profile: str, *, qos: int = 1) -> None:
+        super().__init__(profile)
+        self.qos = qos
+        self.kind = f"mqtt qos {qos}"
         self._loop = asyncio.get_running_loop()
         self._live = asyncio.Event()
         host, _, port = address.rpartition(":")
         self._client = paho.Client(CallbackAPIVersion.VERSION2, name, protocol=paho.MQTTv5)
         self._client.on_message = lambda client, data, message: self.got.update([message.payload.decode()])
-        self._client.on_connect = lambda client, *_: client.subscribe(f"{profile}/#", qos=1)
+        self._client.on_connect = lambda client, *_: client.subscribe(f"{profile}/#", qos=qos)
         self._client.on_subscribe = lambda *_: self._loop.call_soon_threadsafe(self._live.set)
         self._client.reconnect_delay_set(1, 1)
         lasting = Properties(PacketTypes.CONNECT)

@@ -12,9 +12,9 @@ import pytest
 import semcast
 from semcast.client import Client
 from semcast.net.serve import run
+from tests.live.deployments import running
 from tests.live.mqtt.overlay import Raw, compile_matchers
 from tests.live.overlays import until, written
-from tests.live.test_killed import running
 
 pytestmark = pytest.mark.system
 COUNT = 600
