@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from semcast.protocol.codec import decode, encode
 from semcast.protocol.frames import AnyFrame
-from semcast.protocol.frames.semantic import Hello, Interest, Offer, Packet, Subscribe, Subscribed, Unsubscribe
+from semcast.protocol.frames.semantic import (
+    Hello,
+    HelloTaken,
+    Interest,
+    Offer,
+    Packet,
+    Subscribe,
+    Subscribed,
+    Unsubscribe,
+)
 from semcast.protocol.machine import Command, Note, Received, Send, Tick
 from semcast.protocol.semantic_ports import TreePorts, acyclic
 from semcast.protocol.semantic_router import RouterSettings, SemanticRouter
@@ -39,8 +48,8 @@ class SemanticNetwork:
         self._queue: deque[tuple[str, str, bytes]] = deque()
         self.tick()
 
-    def subscribe(self, user: str, router: str, profile: str) -> None:
-        self._from_outside(user, router, Subscribe(profile))
+    def subscribe(self, user: str, router: str, profile: str, stream: str = "") -> None:
+        self._from_outside(user, router, Subscribe(profile, stream))
 
     def unsubscribe(self, user: str, router: str) -> None:
         self._from_outside(user, router, Unsubscribe())
@@ -103,7 +112,7 @@ class SemanticNetwork:
                 self.answers.setdefault(to, []).append(frame)
             return
         link = sender, to
-        if not isinstance(frame, Hello):
+        if not isinstance(frame, Hello | HelloTaken):
             self.sent.append((link, frame))
         self.wire.append((link, encode(frame)))
         if link not in self.lost:

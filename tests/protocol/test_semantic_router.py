@@ -6,12 +6,12 @@ import itertools
 
 import pytest
 
-from semcast.profiles.semantic import MAX_TEXT, parse
+from semcast.profiles.semantic import MAX_TEXT, NOTHING, parse
 from semcast.protocol.frames.semantic import Interest, Offer, Packet, Shed
-from semcast.protocol.machine import Note, Received
-from semcast.protocol.semantic_ports import Matching
+from semcast.protocol.machine import Note, Received, Send
+from semcast.protocol.semantic_ports import Matching, acyclic
 from semcast.protocol.semantic_router import ROLES, RouterSettings
-from semcast.protocol.semantic_trees import router_trees, source_trees
+from semcast.protocol.semantic_trees import router_trees, source_trees, tree_of
 from semcast.trees import Topology
 from semcast.trees.topology import Broker, Link
 from tests.protocol.semantic_network import SemanticNetwork, overlay
@@ -201,6 +201,52 @@ def test_a_router_that_starts_anew_learns_everything_again() -> None:
     assert network.got() == {"Alice": [1], "Bob": [2]}
 
 
+def test_a_hello_that_is_lost_is_said_again() -> None:
+    network = figure_4_1()
+    network.subscribe("Alice", "6", "A")
+    network.lost = {("4", "6"), ("4", "3")}
+    network.restart("4")
+    network.lost = set()
+    network.offer("producer", "1", packet("A"))
+    assert not network.got()
+    network.tick()
+    network.offer("producer", "1", packet("A"))
+    assert network.got() == {"Alice": [2]}
+    network.wire = []
+    network.tick()
+    assert not network.wire, "a hello that was answered is not repeated"
+
+
+def test_users_that_do_not_come_back_to_a_router_that_fell_are_forgotten() -> None:
+    network = figure_4_1()
+    network.subscribe("Alice", "6", "A")
+    network.restart("6")
+    network.offer("producer", "1", packet("A"))
+    assert network.packets()["4", "6"] == 1, "too much is no loss, while they may come back"
+    for _ in range(6):
+        network.tick()
+    network.forget()
+    network.offer("producer", "1", packet("A"))
+    assert not network.packets()
+
+
+def test_streams_have_interests_of_their_own() -> None:
+    network = SemanticNetwork({name: dict(acyclic(near, ["s", "t"])) for name, near in (("1", ["2"]), ("2", ["1"]))})
+    network.subscribe("Alice", "2", "A", "s")
+    network.subscribe("Bob", "2", "A", "t")
+    network.subscribe("Carol", "2", "B", "t")
+    network.forget()
+    content = packet("A").encode()
+    for number, tree in enumerate(("s", "t", "s"), 1):
+        commands = network.routers["2"].handle(Received("1", Packet(tree, "1", 1, number, content, b"")), 1.0)
+        assert [command.to for command in commands if isinstance(command, Send)] == ["Alice" if tree == "s" else "Bob"]
+    network.subscribe("Alice", "2", "A", "t")
+    (said,) = [frame for _, frame in network.sent if isinstance(frame, Interest)]
+    assert (said.tree, parse(said.profile).expression) == ("s", NOTHING), (
+        "she has left a stream for another, where A is wanted already"
+    )
+
+
 def test_an_older_version_does_not_roll_a_filter_back() -> None:
     network = figure_4_1()
     network.subscribe("Alice", "6", "A")
@@ -284,6 +330,10 @@ def test_an_overlay_without_cycles_is_one_tree() -> None:
     line = Topology.of([Broker("a"), Broker("b"), Broker("c")], [Link("a", "b"), Link("b", "c")])
     assert router_trees(line, ["a", "c"]) == overlay([("a", "b"), ("b", "c")])
     assert router_trees(ring(), ["r0"]) == source_trees(ring(), ["r0"])
+    many = router_trees(ring(), ["r0", "r2"], ["s", "t"])
+    assert set(many["r4"]) == {"s@r0", "s@r2", "t@r0", "t@r2"}
+    assert [tree_of(many["r2"], "t", source) for source in ("r2", "r4")] == ["t@r2", None]
+    assert tree_of(router_trees(line, ["a"], ["s"])["c"], "s", "c") == "s"
 
 
 # --- privacy (thesis §4.3)

@@ -152,7 +152,7 @@ def test_a_router_that_forgets_a_port_is_found_out(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_router_that_gives_users_everything_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SemanticRouter, "_wanting_users", lambda self, root, sender: sorted(self._users))
+    monkeypatch.setattr(SemanticRouter, "_wanting_users", lambda self, root, sender, stream: sorted(self._users))
     report = SemnetSimulation(small(), 3).run()
     assert {found.law for found in report.violations} == {"nobody gets what it does not want"}
 

@@ -24,6 +24,8 @@ class TreePorts:
 
     forward: tuple[str, ...]
     announce: tuple[str, ...]
+    stream: str = ""
+    """Whose packets travel along it: each stream has trees of its own."""
 
 
 @dataclass
@@ -106,6 +108,6 @@ class Filters:
         return sum(map(size, self.wanted.values()))
 
 
-def acyclic(neighbours: Sequence[str]) -> Mapping[str, TreePorts]:
+def acyclic(neighbours: Sequence[str], streams: Sequence[str] = ("",)) -> Mapping[str, TreePorts]:
     """A router's place in an overlay without cycles, as the thesis has it: one tree, all neighbours alike."""
-    return {"": TreePorts(tuple(neighbours), tuple(neighbours))}
+    return {stream: TreePorts(tuple(neighbours), tuple(neighbours), stream) for stream in streams}

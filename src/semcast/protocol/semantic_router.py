@@ -12,7 +12,7 @@ anything. Along a source's tree interests travel towards the source alone, packe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +31,7 @@ from semcast.profiles.semantic import (
 )
 from semcast.protocol.frames.semantic import (
     Hello,
+    HelloTaken,
     Interest,
     InterestTaken,
     Offer,
@@ -58,6 +59,8 @@ class RouterSettings:
     """Announce interests to this depth only: less to match upstream, more that arrives here in vain."""
     resend_s: float = 0.6
     """An announcement that is not confirmed is repeated."""
+    return_s: float = 5.0
+    """Users of a router that fell have so long to come again, before it says that they want nothing."""
     source: str | None = None
     """The tree of packets that are offered here; None: the only one there is."""
 
@@ -88,13 +91,17 @@ class SemanticRouter:
         self.trees = {tree: Filters(ports) for tree, ports in trees.items()}
         self.counts: dict[str, PortCounts] = {}
         self._incarnation = incarnation
-        self._users: dict[str, Expression] = {}
-        self._local: Prefilter[str] | None = None
+        self._users: dict[str, tuple[str, Expression]] = {}
+        """Name → stream, and what is wanted of it."""
+        self._local: dict[str, Prefilter[str]] = {}
         self._shed: int | None = None
         self._seen: dict[tuple[str, str], tuple[int, int]] = {}
         self._offered: dict[str, int] = {}
         self._number = self._version = 0
-        self._greeted = False
+        self._unheard = dict.fromkeys(self.neighbours, float("-inf"))
+        """Neighbours that may not know yet that this router knows nothing, each with when it was last told."""
+        self._heard: dict[str, int] = {}
+        self._returned_at: float | None = None
 
     @property
     def neighbours(self) -> list[str]:
@@ -115,10 +122,12 @@ class SemanticRouter:
                 known = self.trees[tree].said.get(sender) if tree in self.trees else None
                 if known is not None and (incarnation, version) == (self._incarnation, known.version):
                     known.taken = True
-            case Hello():
-                return self._hello(sender, now)
-            case Subscribe(text):
-                return self._subscribe(sender, text, now)
+            case Hello(incarnation):
+                return self._hello(sender, incarnation, now)
+            case HelloTaken(incarnation) if incarnation == self._incarnation:
+                self._unheard.pop(sender, None)
+            case Subscribe(text, stream):
+                return self._subscribe(sender, stream, text, now)
             case Unsubscribe():
                 return self._wants(sender, None, now)
             case Offer() as offer:
@@ -129,23 +138,28 @@ class SemanticRouter:
 
     # --- interests
 
-    def _subscribe(self, user: str, text: str, now: float) -> list[Command]:
+    def _subscribe(self, user: str, stream: str, text: str, now: float) -> list[Command]:
         if not self.settings.users:
             return [Send(user, Subscribed(f"{self.id} serves no users"))]
         try:
             wanted = parse(text).expression
         except ProfileError as error:
             return [Send(user, Subscribed(str(error)))]
-        return [Send(user, Subscribed()), *self._wants(user, wanted, now)]
+        return [Send(user, Subscribed()), *self._wants(user, (stream, wanted), now)]
 
-    def _wants(self, user: str, wanted: Expression | None, now: float) -> list[Command]:
+    def _wants(self, user: str, wanted: tuple[str, Expression] | None, now: float) -> list[Command]:
         before = self._users.pop(user, None)
         if wanted is not None:
             self._users[user] = wanted
         if before == wanted:
             return []
-        self._local = None
-        return self._announce(now, None, None, wanted if before is None else None)
+        commands: list[Command] = []
+        for stream in dict.fromkeys(said[0] for said in (before, wanted) if said is not None):
+            self._local.pop(stream, None)
+            more = wanted[1] if before is None and wanted is not None else None
+            of_stream = [name for name, held in self.trees.items() if held.ports.stream == stream]
+            commands += self._announce(now, of_stream, None, more)
+        return commands
 
     def _interest(self, port: str, told: Interest, now: float) -> list[Command]:
         held = self.trees.get(told.tree)
@@ -163,25 +177,26 @@ class SemanticRouter:
         before = held.wanted.get(port, NOTHING)
         held.set(port, wanted, version)
         grown = wanted if implies(before, wanted) else None
-        return [answer, *self._announce(now, told.tree, port, grown)]
+        return [answer, *self._announce(now, [told.tree], port, grown)]
 
-    def _announce(self, now: float, tree: str | None, came_by: str | None, more: Expression | None) -> list[Command]:
+    def _announce(
+        self, now: float, trees: Sequence[str], came_by: str | None, more: Expression | None
+    ) -> list[Command]:
         """Say what is wanted where it has changed; ``more`` is all that changed, where something was only added."""
         commands: list[Command] = []
-        for name, held in self.trees.items():
-            if tree is not None and name != tree:
-                continue
+        for name in trees:
+            held = self.trees[name]
             for port in held.ports.announce:
                 if port != came_by and not (more is not None and held.covered(port, more)):
                     commands += self._say(name, held, port, now)
         return commands
 
     def _say(self, tree: str, held: Filters, port: str, now: float, again: bool = False) -> list[Command]:
-        wanted, text = self._told(held.for_neighbour(port, self._wanted_here()))
+        wanted, text = self._told(held.for_neighbour(port, self._wanted_here(held.ports.stream)))
         known = held.said.get(port)
         if not again and known is not None and _same(known.wanted, wanted):
             return []
-        if known is None and wanted == NOTHING:
+        if not again and known is None and wanted == NOTHING:
             return []
         self._version += 1
         held.said[port] = Said(self._version, wanted, text, now)
@@ -206,27 +221,43 @@ class SemanticRouter:
         counts.update_bytes_out += len(said.text.encode())
         return Send(port, Interest(tree, self._incarnation, said.version, said.text))
 
-    def _wanted_here(self) -> Expression:
-        return aggregate(self._users[user] for user in sorted(self._users))
+    def _wanted_here(self, stream: str) -> Expression:
+        return aggregate(wanted for _, (of, wanted) in sorted(self._users.items()) if of == stream)
 
-    def _hello(self, port: str, now: float) -> list[Command]:
+    def _hello(self, port: str, incarnation: int, now: float) -> list[Command]:
         """A neighbour starts from nothing. What it wanted stands until it says more: too much is no loss."""
-        commands: list[Command] = []
+        if port not in self.neighbours:
+            return []
+        commands: list[Command] = [Send(port, HelloTaken(incarnation))]
+        if incarnation <= self._heard.get(port, 0):
+            return commands
+        self._heard[port] = incarnation
         for name, held in self.trees.items():
             if port in held.ports.announce and held.said.get(port) is not None:
                 commands += self._say(name, held, port, now, again=True)
         return commands
 
     def _tick(self, now: float) -> list[Command]:
-        commands: list[Command] = []
-        if not self._greeted:
-            self._greeted = True
-            commands += [Send(port, Hello(self._incarnation)) for port in self.neighbours]
+        commands = self._come(now)
         for name, held in self.trees.items():
             for port, said in held.said.items():
                 if not said.taken and now - said.at >= self.settings.resend_s:
                     said.at = now
                     commands.append(self._update(name, port, said))
+        return commands
+
+    def _come(self, now: float) -> list[Command]:
+        """Be known as somebody who starts from nothing; say later what of his former life is not wanted any more."""
+        due = [port for port, told in self._unheard.items() if now - told >= self.settings.resend_s]
+        self._unheard |= dict.fromkeys(due, now)
+        commands: list[Command] = [Send(port, Hello(self._incarnation)) for port in due]
+        if self._returned_at is None:
+            self._returned_at = now if self._incarnation > 1 else float("inf")
+        if now - self._returned_at >= self.settings.return_s:
+            self._returned_at = float("inf")
+            for name, held in self.trees.items():
+                for port in held.ports.announce:
+                    commands += self._say(name, held, port, now, again=True) if port not in held.said else []
         return commands
 
     # --- packets
@@ -272,18 +303,19 @@ class SemanticRouter:
         commands: list[Command] = []
         for name in among:
             self._count(name).filtered += name not in wanting
-        for name in [*wanting, *self._wanting_users(root, port)]:
+        for name in [*wanting, *self._wanting_users(root, port, held.ports.stream)]:
             self._count(name).packets_out += 1
             commands.append(Send(name, onward))
         return commands
 
-    def _wanting_users(self, root: Node, sender: str) -> list[str]:
+    def _wanting_users(self, root: Node, sender: str, stream: str) -> list[str]:
         """Users get what they want and nothing else, also while load is shed."""
         if not self._users:
             return []
-        if self._local is None:
-            self._local = Prefilter({user: self._users[user] for user in sorted(self._users)})
-        return [user for user in self._local.candidates(root) if user != sender]
+        if stream not in self._local:
+            of_stream = {user: wanted for user, (of, wanted) in sorted(self._users.items()) if of == stream}
+            self._local[stream] = Prefilter(of_stream)
+        return [user for user in self._local[stream].candidates(root) if user != sender]
 
     def _count(self, port: str) -> PortCounts:
         return self.counts.setdefault(port, PortCounts())

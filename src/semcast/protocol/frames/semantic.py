@@ -10,7 +10,13 @@ from semcast.protocol.frames.base import Frame
 
 
 class Hello(Frame, frozen=True, tag="semantic-hello"):
-    """A router has started and knows nothing: tell it what you want."""
+    """A router has started and knows nothing: tell it what you want. Said again until answered."""
+
+    incarnation: int
+
+
+class HelloTaken(Frame, frozen=True, tag="semantic-hello-taken"):
+    """The sender knows that the other end has started, and says what it wants until that is taken."""
 
     incarnation: int
 
@@ -49,6 +55,7 @@ class Subscribe(Frame, frozen=True, tag="semantic-subscribe"):
     """A user says what it wants, in place of what it wanted before."""
 
     profile: str
+    stream: str = ""
 
 
 class Subscribed(Frame, frozen=True, tag="semantic-subscribed"):
@@ -75,4 +82,5 @@ class Shed(Frame, frozen=True, tag="shed"):
     depth: int | None
 
 
-SemanticFrame = Hello | Interest | InterestTaken | Packet | Subscribe | Subscribed | Unsubscribe | Offer | Shed
+BetweenRouters = Hello | HelloTaken | Interest | InterestTaken | Packet
+SemanticFrame = BetweenRouters | Subscribe | Subscribed | Unsubscribe | Offer | Shed
