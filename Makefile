@@ -7,7 +7,7 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check soak bench figures lock clean
+.PHONY: help demo test check check-code check-units soak bench figures lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' Makefile | awk -F@ '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -17,18 +17,23 @@ help: ## list the targets
 $(READY): requirements.lock pyproject.toml tools/venv.sh
 	@sh tools/venv.sh "$(PYTHON)"
 
-demo: $(READY) ## a stream matched against thousands of profiles, on this machine
+demo: $(READY) ## a stream matched on Spark, and a whole overlay, on this machine
 	.venv/bin/semcast demo
 
 test: $(READY) ## every test that does not take minutes
 	$(RUN) -m pytest -m "not slow"
 
 check: $(READY) ## format, lint, types, layers, file sizes and unit tests: in under a minute
+	@$(MAKE) --no-print-directory -j2 check-code check-units
+
+check-code:
 	$(RUN) -m ruff format --check --quiet --output-format concise .
 	$(RUN) -m ruff check --quiet --output-format concise .
 	$(RUN) -m mypy
 	.venv/bin/lint-imports --no-logo
 	$(RUN) tools/largest_files.py src tests tools
+
+check-units:
 	$(RUN) -m pytest -q tests/unit
 
 soak: $(READY) ## the tests that take minutes
