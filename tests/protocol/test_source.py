@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec.structs import replace as replace_struct
+
 from semcast.model.message import Message
 from semcast.protocol.codec import decode, encode
 from semcast.protocol.frames import (
@@ -175,6 +177,21 @@ def test_a_left_out_number_is_refused_with_the_one_that_is_expected(source: Node
     assert only(play(source, ("pub", publish(2, "a"))), Refused).expected == 1
     assert source.source is not None
     assert source.source.log.end == 1
+
+
+def test_an_origin_may_leave_out_numbers_that_it_is_through_with(source: Node) -> None:
+    log_and_sync(source, 0, "a")
+    later = replace_struct(publish(1 << 32, "a", "b"), since=1 << 32)
+    assert play(source, ("pub", later)) == [Sync(3)]
+    assert only(play(source, Synced(3)), Published).through == (1 << 32) + 1
+    assert only(play(source, ("pub", later)), Published).through == (1 << 32) + 1
+    assert source.source is not None
+    assert source.source.log.end == 3
+
+
+def test_behind_what_an_origin_is_through_with_no_number_may_be_left_out(source: Node) -> None:
+    skipping = replace_struct(publish(12, "a"), since=10)
+    assert only(play(source, ("pub", skipping)), Refused).expected == 10
 
 
 def test_origins_are_numbered_each_by_itself(source: Node) -> None:

@@ -9,8 +9,10 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from semcast.client.client import Client
+from semcast.net.clients.appending import Appending
 from semcast.net.clients.messages import Receipt, Received
 from semcast.net.clients.subscription import Subscription
+from semcast.protocol.frames import Publish
 
 T = TypeVar("T")
 
@@ -53,6 +55,22 @@ class BlockingSubscription:
         self._owner.run(self.inner.close(keep=keep))
 
 
+class BlockingAppending:
+    """What is appended under one origin; numbers are the caller's."""
+
+    def __init__(self, owner: BlockingClient, appending: Appending) -> None:
+        self._owner = owner
+        self.inner = appending
+
+    def append(self, frame: Publish) -> None:
+        """Hand a frame over; waits while many are under way."""
+        self._owner.run(self.inner.append(frame))
+
+    def drained(self) -> None:
+        """Wait until all is durable."""
+        self._owner.run(self.inner.drained())
+
+
 class BlockingClient:
     """A client on a thread of its own. Use it with ``with connect_blocking(url) as client``."""
 
@@ -89,8 +107,21 @@ class BlockingClient:
 
         return BlockingSubscription(self, self.run(begun()))
 
-    def ask(self, what: str) -> Any:
-        return self.run(self._client.ask(what))
+    def appending(self, origin: str, source: str) -> BlockingAppending:
+        """Append at a source under an origin, with numbers of one's own: who runs again appends nothing twice."""
+
+        async def begun() -> Appending:
+            return self._client.appending(origin, source)
+
+        return BlockingAppending(self, self.run(begun()))
+
+    def ask(self, what: str, *, of: str | None = None) -> Any:
+        return self.run(self._client.ask(what, of=of))
+
+    @property
+    def inner(self) -> Client:
+        """The client on the other thread; use it by ``run``."""
+        return self._client
 
     def close(self) -> None:
         if not self._loop.is_closed():

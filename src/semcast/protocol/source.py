@@ -142,17 +142,18 @@ class Source:
                 return [Send(sender, Published(publish.origin, last, known))]
             self._waiting.append((position, sender, Published(publish.origin, last, known)))
             return []
-        if publish.first > high + 1:
-            reason = f"message {high + 1} of {publish.origin!r} has not come"
-            return [Send(sender, Refused(publish.origin, publish.first, reason, high + 1))]
+        expected = max(high + 1, min(publish.since, publish.first))
+        if publish.first > expected:
+            reason = f"message {expected} of {publish.origin!r} has not come"
+            return [Send(sender, Refused(publish.origin, publish.first, reason, expected))]
         if not self.leased(now):
             return [Send(sender, Refused(publish.origin, publish.first, "the source has no lease from a coordinator"))]
-        new = publish.messages[high + 1 - publish.first :]
-        for number, message in enumerate(new, high + 1):
+        new = publish.messages[expected - publish.first :]
+        for number, message in enumerate(new, expected):
             unfit = self._streams.refusal(message)
             if unfit is not None:
                 return [Send(sender, Refused(publish.origin, publish.first, unfit, unfit=number))]
-        self._append(publish.origin, high + 1, new)
+        self._append(publish.origin, expected, new)
         end = self.log.end
         self._waiting.append((end, sender, Published(publish.origin, last, end, len(new))))
         return [Sync(end)]

@@ -9,6 +9,7 @@ import msgspec
 
 from semcast.model import SemcastError
 from semcast.model.message import Message, ProfileText
+from semcast.net.clients.appending import Appending
 from semcast.net.clients.messages import Gap, start_of
 from semcast.net.clients.publishing import Publishing
 from semcast.net.clients.subscription import Subscription
@@ -32,6 +33,7 @@ class Party:
     def __init__(self) -> None:
         self._subscriptions: dict[str, Subscription] = {}
         self._publishing: dict[str, Publishing] = {}
+        self._appending: dict[str, Appending] = {}
         self._number = 0
 
     # --- what subclasses know
@@ -86,6 +88,14 @@ class Party:
     def forget(self, publishing: Publishing) -> None:
         """A publisher that was stopped. Its origin may be used again only by who knows its next number."""
         self._publishing.pop(publishing.origin, None)
+
+    def appending(self, origin: str, source: str) -> Appending:
+        """Append at a source under an origin, with numbers of one's own."""
+        if origin in self._appending or origin in self._publishing:
+            raise SemcastError(f"the origin {origin!r} is in use here already")
+        found = self._appending[origin] = Appending(self, source, origin)
+        found.begin()
+        return found
 
     # --- subscribing
 
@@ -143,6 +153,8 @@ class Party:
         """Wait for what was published, and end all subscriptions; durable sessions stay."""
         for publishing in list(self._publishing.values()):
             await publishing.stop()
+        for appending in self._appending.values():
+            await appending.stop()
         for subscription in list(self._subscriptions.values()):
             await subscription.close(keep=subscription.durable)
 
@@ -150,8 +162,9 @@ class Party:
         """Give a frame to the subscription or publisher that it is for."""
         origin = getattr(frame, "origin", None)
         if origin is not None:
-            if origin in self._publishing:
-                self._publishing[origin].heard(sender, frame)
+            found_origin = self._publishing.get(origin) or self._appending.get(origin)
+            if found_origin is not None:
+                found_origin.heard(sender, frame)
             return
         session = getattr(frame, "session", "")
         found = self._subscriptions.get(session)

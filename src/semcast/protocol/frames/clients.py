@@ -12,6 +12,8 @@ class Publish(Frame, frozen=True, tag="publish"):
     origin: str
     first: int
     messages: tuple[Message, ...]
+    since: int = 0
+    """Numbers before this one are not waited for: the origin leaves them out, or is through with them."""
 
 
 class Published(Frame, frozen=True, tag="published"):
