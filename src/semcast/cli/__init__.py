@@ -18,7 +18,6 @@ app = typer.Typer(
     name="semcast",
     help="Content-based dissemination of high-volume streams.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -32,6 +31,7 @@ def _register() -> None:
     from semcast.cli.cost import cost
     from semcast.cli.covers import covers
     from semcast.cli.demo import demo
+    from semcast.cli.doctor import doctor
     from semcast.cli.explain import explain
     from semcast.cli.figures import figures
     from semcast.cli.live import publish, status, subscribe
@@ -42,7 +42,7 @@ def _register() -> None:
     from semcast.cli.topology import topology
 
     live = (up, coordinator, broker, publish, subscribe, status)
-    for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench):
+    for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench, doctor):
         app.command()(command)
 
 
