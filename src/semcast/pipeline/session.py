@@ -20,6 +20,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from semcast.model import SemcastError
+from semcast.pipeline.datasource import register
 from semcast.pipeline.interrupts import interruptible
 from semcast.pipeline.java import Java, find_java
 
@@ -46,6 +47,10 @@ def session(name: str = "semcast", master: str | None = None, **conf: str | floa
     running = _running()
     if running is not None:
         return _adjusted(running, master, given)
+    return register(_started(name, master, given))
+
+
+def _started(name: str, master: str | None, given: dict[str, str]) -> SparkSession:
     settings = {"spark.app.name": name, **_MEANING, "spark.python.daemon.module": _DAEMON}
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # under spark-submit
         return _build({**settings, **({"spark.master": master} if master else {}), **given})
