@@ -26,6 +26,7 @@ from semcast.protocol.data_view import DataView
 from semcast.protocol.frames import (
     Answer,
     AnyFrame,
+    Append,
     Ask,
     Attach,
     Beat,
@@ -47,7 +48,7 @@ from semcast.protocol.passing import Passage
 from semcast.trees.roles import SOURCE
 from semcast.trees.topology import GATEWAY
 
-_OF_CLIENTS = (Attach, Taken, Detach, Publish, Beat)
+_OF_CLIENTS = (Attach, Taken, Detach, Publish, Append, Beat)
 _REPORT_S = 1.0
 _KEPT_NOTES = 200
 
@@ -314,6 +315,9 @@ class BrokerHost(Host):
     def _answer(self, ask: Ask) -> Answer:
         if ask.what == "status":
             return Answer(ask.request, msgspec.json.encode(self.status()))
+        if ask.what == "plan" and self.node.source is not None:
+            following = self.node.source.following
+            return Answer(ask.request, msgspec.msgpack.encode(following.switch if following is not None else None))
         return Answer(ask.request, b"", f"a broker cannot be asked for {ask.what!r}; ask a coordinator")
 
     def status(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from semcast.protocol.broker import Broker
 from semcast.protocol.frames import (
     Ack,
+    Append,
     AskSamples,
     Attach,
     Beat,
@@ -106,9 +107,11 @@ class Node:
                 return self._ack(frame, sender)
             case Install() | Switch() | Lease() | Live() | AskSamples() | Welcome():
                 return self._told(sender, frame) if self._of_this_term(frame.term) else []
-            case Publish():
+            case Publish() | Append():
                 if self.source is None:
                     return [Send(sender, Refused(frame.origin, frame.first, f"{self.id} is no source"))]
+                if isinstance(frame, Append):
+                    return self.source.append(frame, sender, now)
                 return self.source.publish(frame, sender, now)
         if self.source is not None:
             match frame:

@@ -17,6 +17,7 @@ from semcast.protocol.filters import Filter
 from semcast.protocol.following import Following
 from semcast.protocol.frames import (
     Ack,
+    Append,
     AskSamples,
     Data,
     Fetch,
@@ -35,6 +36,7 @@ from semcast.protocol.frames import (
 from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Note, Send, Settings, Sync
 from semcast.protocol.repairs import Repairs
+from semcast.protocol.routing import Unfit, routes_of
 from semcast.protocol.stores import Log, Notes, Record
 from semcast.protocol.streams import Streams
 
@@ -134,28 +136,65 @@ class Source:
 
     def publish(self, publish: Publish, sender: str, now: float) -> list[Command]:
         """Take messages in; they are acknowledged when they are durable."""
-        last = publish.first + len(publish.messages) - 1
-        high, position = self.log.high_water(publish.origin)
-        if high >= last:
-            known = position if high == last else 0
-            if position <= self.sent:
-                return [Send(sender, Published(publish.origin, last, known))]
-            self._waiting.append((position, sender, Published(publish.origin, last, known)))
-            return []
-        expected = max(high + 1, min(publish.since, publish.first))
-        if publish.first > expected:
-            reason = f"message {expected} of {publish.origin!r} has not come"
-            return [Send(sender, Refused(publish.origin, publish.first, reason, expected))]
-        if not self.leased(now):
-            return [Send(sender, Refused(publish.origin, publish.first, "the source has no lease from a coordinator"))]
+        expected = self._expected(publish, len(publish.messages), sender, now)
+        if isinstance(expected, list):
+            return expected
         new = publish.messages[expected - publish.first :]
         for number, message in enumerate(new, expected):
             unfit = self._streams.refusal(message)
             if unfit is not None:
                 return [Send(sender, Refused(publish.origin, publish.first, unfit, unfit=number))]
         self._append(publish.origin, expected, new)
+        return self._confirming(publish, sender, len(new))
+
+    def append(self, append: Append, sender: str, now: float) -> list[Command]:
+        """Take in what was matched and routed elsewhere, if that was done by the plan that is followed here.
+
+        So whoever is live by this plan misses nothing that was matched before it and comes after it.
+        """
+        expected = self._expected(append, len(append.bodies), sender, now)
+        if isinstance(expected, list):
+            return expected
+        assert self.following is not None
+        if append.epoch != self.epoch:
+            reason = f"routed by plan {append.epoch}, and plan {self.epoch} is followed"
+            return [Send(sender, Refused(append.origin, append.first, reason, epoch=self.epoch))]
+        try:
+            routes = routes_of(append, self.following.reached, self._streams.declared)
+        except Unfit as error:
+            number = append.first + error.place
+            return [Send(sender, Refused(append.origin, append.first, str(error), unfit=number))]
+        skip, end = expected - append.first, self.log.end
+        self.log.append(
+            Record(end + 1 + place, append.origin, expected + place, self.epoch, way, body)
+            for place, (way, body) in enumerate(zip(routes[skip:], append.bodies[skip:], strict=True))
+        )
+        self._sampled.extend(append.samples)
+        return self._confirming(append, sender, len(routes) - skip)
+
+    def _expected(self, said: Publish | Append, count: int, sender: str, now: float) -> int | list[Command]:
+        """The number of the first message that is new, or the answer where there is none or it is not its turn."""
+        last = said.first + count - 1
+        high, position = self.log.high_water(said.origin)
+        if high >= last:
+            known = position if high == last else 0
+            if position <= self.sent:
+                return [Send(sender, Published(said.origin, last, known))]
+            self._waiting.append((position, sender, Published(said.origin, last, known)))
+            return []
+        expected = max(high + 1, min(said.since, said.first))
+        if said.first > expected:
+            reason = f"message {expected} of {said.origin!r} has not come"
+            return [Send(sender, Refused(said.origin, said.first, reason, expected))]
+        if not self.leased(now):
+            return [Send(sender, Refused(said.origin, said.first, "the source has no lease from a coordinator"))]
+        return expected
+
+    def _confirming(self, said: Publish | Append, sender: str, count: int) -> list[Command]:
+        """What was appended last is acknowledged when it is durable."""
         end = self.log.end
-        self._waiting.append((end, sender, Published(publish.origin, last, end, len(new))))
+        through = self.log.high_water(said.origin)[0]
+        self._waiting.append((end, sender, Published(said.origin, through, end, count)))
         return [Sync(end)]
 
     def _append(self, origin: str, first: int, messages: tuple[Message, ...]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from semcast.protocol.frames.base import Frame, Key
 from semcast.protocol.frames.clients import (
+    Append,
     Attach,
     Attached,
     Deliver,
@@ -46,13 +47,13 @@ from semcast.protocol.frames.trees import Ack, Caught, Data, Fetch, Fill, Leg, R
 AnyFrame = (
     Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
     | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
-    | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong | Ask
-    | Answer | Counters | SemanticFrame
+    | Append | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong
+    | Ask | Answer | Counters | SemanticFrame
 )  # fmt: skip
 
 __all__ = [
-    "Ack", "Answer", "AnyFrame", "Ask", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Counters", "Data",
-    "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "Frame", "Gap", "Greeting", "Heartbeat", "Hello",
+    "Ack", "Answer", "AnyFrame", "Append", "Ask", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Counters",
+    "Data", "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "Frame", "Gap", "Greeting", "Heartbeat", "Hello",
     "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "Ping", "PlannedTree", "Pong", "Progress",
     "ProtocolError", "Publish", "Published", "Refused", "Repair", "Samples", "Switch", "Switched", "Taken", "Tally",
     "TreeLink", "Welcome",

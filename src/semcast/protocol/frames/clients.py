@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semcast.model.message import Message, ProfileText
-from semcast.protocol.frames.base import Frame
+from semcast.protocol.frames.base import Frame, Key
 
 
 class Publish(Frame, frozen=True, tag="publish"):
@@ -14,6 +14,23 @@ class Publish(Frame, frozen=True, tag="publish"):
     messages: tuple[Message, ...]
     since: int = 0
     """Numbers before this one are not waited for: the origin leaves them out, or is through with them."""
+
+
+class Append(Frame, frozen=True, tag="append"):
+    """Messages of one origin that were matched and routed elsewhere, by the plan of an epoch; numbered like Publish."""
+
+    origin: str
+    first: int
+    since: int
+    epoch: int
+    bodies: tuple[bytes, ...]
+    trees: tuple[Key, ...]
+    ways: tuple[tuple[tuple[int, bytes], ...], ...]
+    """All different ways: places in ``trees``, each with the gateways reached there, bit by bit, least first."""
+    taken: bytes
+    """The place of each message's way, two bytes each."""
+    samples: tuple[tuple[str, ...], ...] = ()
+    """Which profiles matched some of the messages, at the rate at which sources sample."""
 
 
 class Published(Frame, frozen=True, tag="published"):
@@ -36,6 +53,8 @@ class Refused(Frame, frozen=True, tag="refused"):
     expected: int | None = None
     unfit: int | None = None
     """The number of a message that will never be taken, and keeps those of its frame out that come with it."""
+    epoch: int | None = None
+    """The plan that the source follows, where messages were routed by another: they have to be routed anew."""
 
 
 class Attach(Frame, frozen=True, tag="attach"):
