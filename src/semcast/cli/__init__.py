@@ -36,12 +36,13 @@ def _register() -> None:
     from semcast.cli.figures import figures
     from semcast.cli.live import publish, status, subscribe
     from semcast.cli.match import match
+    from semcast.cli.pipeline import pipeline
     from semcast.cli.plan import plan
     from semcast.cli.serve import broker, coordinator, up
     from semcast.cli.simulate import simulate
     from semcast.cli.topology import topology
 
-    live = (up, coordinator, broker, publish, subscribe, status)
+    live = (up, coordinator, broker, pipeline, publish, subscribe, status)
     for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench, doctor):
         app.command()(command)
 

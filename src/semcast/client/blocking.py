@@ -12,7 +12,7 @@ from semcast.client.client import Client
 from semcast.net.clients.appending import Appending
 from semcast.net.clients.messages import Receipt, Received
 from semcast.net.clients.subscription import Subscription
-from semcast.protocol.frames import Publish
+from semcast.protocol.frames import Append, Publish, Switch
 
 T = TypeVar("T")
 
@@ -62,9 +62,17 @@ class BlockingAppending:
         self._owner = owner
         self.inner = appending
 
-    def append(self, frame: Publish) -> None:
+    def append(self, frame: Publish | Append) -> None:
         """Hand a frame over; waits while many are under way."""
         self._owner.run(self.inner.append(frame))
+
+    def resume(self, frames: list[Append]) -> None:
+        """Go on with the same messages, routed by another plan."""
+
+        async def again() -> None:
+            self.inner.resume(frames)
+
+        self._owner.run(again())
 
     def drained(self) -> None:
         """Wait until all is durable."""
@@ -117,6 +125,10 @@ class BlockingClient:
 
     def ask(self, what: str, *, of: str | None = None) -> Any:
         return self.run(self._client.ask(what, of=of))
+
+    def plan(self, source: str) -> Switch | None:
+        """The plan that a source follows; None where it follows none yet."""
+        return self.run(self._client.plan(source))
 
     @property
     def inner(self) -> Client:

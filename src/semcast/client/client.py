@@ -19,7 +19,7 @@ from semcast.net.connection import Connection
 from semcast.net.host import Host
 from semcast.net.view import OverlayView
 from semcast.protocol.codec import AnyView
-from semcast.protocol.frames import Answer, AnyFrame, Ask, Greeting
+from semcast.protocol.frames import Answer, AnyFrame, Ask, Greeting, Switch
 from semcast.protocol.machine import Settings
 from semcast.protocol.streams import Streams
 
@@ -107,6 +107,13 @@ class Client(Host, Party):
 
     async def ask(self, what: str, *, of: str | None = None) -> Any:
         """Ask the party that was connected to first, or another, for its status and the like."""
+        return msgspec.json.decode(await self._answer(what, of))
+
+    async def plan(self, source: str) -> Switch | None:
+        """The plan that a source follows, for who matches and routes in its place; None where it follows none yet."""
+        return msgspec.msgpack.decode(await self._answer("plan", source), type=Switch | None)
+
+    async def _answer(self, what: str, of: str | None) -> bytes:
         self._number += 1
         request = self._number
         answer = self._asked[request] = self._loop.create_future()
@@ -120,7 +127,7 @@ class Client(Host, Party):
             self._asked.pop(request, None)
         if found.error:
             raise SemcastError(found.error)
-        return msgspec.json.decode(found.body)
+        return found.body
 
     # --- where things are
 

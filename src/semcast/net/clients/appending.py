@@ -9,7 +9,7 @@ from semcast.model import SemcastError
 from semcast.net.clients.subscription import Refused
 from semcast.net.runner import Runner
 from semcast.protocol.appending import Appender
-from semcast.protocol.frames import AnyFrame, Publish
+from semcast.protocol.frames import AnyFrame, Append, Publish
 from semcast.protocol.machine import Command, Note, Received, Send
 
 if TYPE_CHECKING:
@@ -19,6 +19,14 @@ _ROOM = 8
 """Frames that wait to be durable, at most; then ``append`` waits."""
 PATIENCE_S = 60.0
 """How long nothing may become durable before it is given up: longer than a broker takes to be started again."""
+
+
+class Stale(SemcastError):
+    """The source follows another plan than the one by which messages were routed."""
+
+    def __init__(self, epoch: int) -> None:
+        super().__init__(f"plan {epoch} is followed by now")
+        self.epoch = epoch
 
 
 class Appending:
@@ -40,14 +48,28 @@ class Appending:
     def begin(self) -> None:
         self._runner.start()
 
-    async def append(self, frame: Publish, patience_s: float = PATIENCE_S) -> None:
-        """Hand a frame over; waits while many are under way. Refused where a message does not fit its stream."""
+    async def append(self, frame: Publish | Append, patience_s: float = PATIENCE_S) -> None:
+        """Hand a frame over; waits while many are under way.
+
+        Refused where a message does not fit its stream. Stale where messages have to be routed anew: those of
+        ``frames``, with which ``resume`` goes on, and this one.
+        """
         await self._until(_ROOM, patience_s)
         self._do(self._machine.append(frame, self._loop.time()))
 
     async def drained(self, patience_s: float = PATIENCE_S) -> None:
         """Wait until everything is durable."""
         await self._until(1, patience_s)
+
+    @property
+    def frames(self) -> list[Append]:
+        """Routed messages that are not durable yet."""
+        return [frame for frame in self._machine.frames if isinstance(frame, Append)]
+
+    def resume(self, frames: list[Append]) -> None:
+        """Go on with the same messages, routed by another plan."""
+        self._error = None
+        self._do(self._machine.resume(frames, self._loop.time()))
 
     async def stop(self) -> None:
         await self._runner.stop()
@@ -82,6 +104,9 @@ class Appending:
                 self._news.set()
             case "trouble":
                 self._trouble = note.details["reason"]
+            case "stale":
+                self._error = Stale(note.details["epoch"])
+                self._news.set()
             case "refused":
                 self._error = Refused(note.details["reason"])
                 self._news.set()

@@ -1,0 +1,83 @@
+"""`semcast pipeline`: a source's messages matched and routed on Spark, into a running overlay."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from semcast.cli import render
+
+
+def pipeline(
+    source: Annotated[
+        str, typer.Option(help="A folder of JSON Lines, XML, CSV or Parquet; kafka://host:port/topic; rate:1000.")
+    ],
+    stream: Annotated[str, typer.Option(help="The stream that the messages are published on.")],
+    coordinator: Annotated[
+        str | None, typer.Option(help="host:port of a coordinator or broker.", envvar="SEMCAST_URL")
+    ] = None,
+    checkpoint: Annotated[str, typer.Option(help="Where the query keeps how far it is.")] = "semcast-pipeline",
+    format: Annotated[str | None, typer.Option(help="json, xml, csv or parquet, where a folder does not tell.")] = None,
+    dead_letters: Annotated[
+        str | None, typer.Option(help="A folder for what does not fit the stream, as Parquet.")
+    ] = None,
+    statistics: Annotated[
+        str | None, typer.Option(help="A folder for sampled messages and what matched them, as Parquet.")
+    ] = None,
+    master: Annotated[str | None, typer.Option(help="Spark's master; default: this machine.")] = None,
+    interval: Annotated[float, typer.Option(help="Seconds between batches, at least.")] = 0.0,
+    at_once: Annotated[int, typer.Option(help="Files, or thousands of messages, a batch at most.")] = 64,
+    once: Annotated[bool, typer.Option("--once", help="End with what is there now.")] = False,
+) -> None:
+    """Match and route a source's messages on Spark, and append them to an overlay's sources, until Ctrl-C.
+
+    Started again with the same checkpoint it goes on where it was; every message is in the overlay once.
+    """
+    from semcast.model import SemcastError
+    from semcast.pipeline.feeds import FORMATS, feed_of
+    from semcast.pipeline.options import Where
+    from semcast.pipeline.session import session
+    from semcast.pipeline.streaming import Batch, Pipeline, Places
+
+    if format is not None and format not in FORMATS.values():
+        raise SemcastError(f"--format {format!r}: there is {', '.join(sorted(set(FORMATS.values())))}")
+    where = Where.of({"url": coordinator or "", "stream": stream})
+    feed = feed_of(source, format)
+    packages: dict[str, Any] = {"spark.jars.packages": feed.packages} if feed.packages else {}
+    total = [0, 0, 0]
+
+    def done(batch: Batch) -> None:
+        for place, count in enumerate((batch.messages, batch.matched, batch.dead)):
+            total[place] += count
+        swap = f", plan taken up in {batch.swap_s:.2f} s" if batch.swap_s else ""
+        dead = f", {batch.dead:,} dead letters" if batch.dead else ""
+        render.say(
+            f"batch {batch.number}: {batch.messages:,} messages, {batch.matched:,} matched{dead}, "
+            f"{batch.rate:,.0f}/s, {batch.seconds:.2f} s, plan {batch.epoch}{swap}"
+        )
+
+    spark = session("semcast pipeline", master, **packages)
+    running = Pipeline(spark, where, feed, Places(checkpoint, dead_letters, statistics), at_once=at_once, done=done)
+    query = running.start(once=once, interval_s=interval)
+    print('{"ready": true}', flush=True)
+    try:
+        while not query.awaitTermination(1):
+            pass
+    except KeyboardInterrupt:
+        query.stop()
+    except Exception as error:
+        raise SemcastError(f"the pipeline stopped: {_reason(error)}") from None
+    finally:
+        running.close()
+        spark.stop()
+    dead = f"; {total[2]:,} dead letters" + (f" in {dead_letters}" if dead_letters else "") if total[2] else ""
+    render.say(f"{total[0]:,} messages, {total[1]:,} matched{dead}; goes on from {checkpoint}")
+    sys.stdout.flush()
+
+
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if "Error: " in line or "Refused: " in line]
+    return (told[-1] if told else lines[0] if lines else type(error).__name__)[:500]

@@ -1,0 +1,41 @@
+"""``semcast pipeline`` as people run it: it tells what it does, ends at Ctrl-C, and goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.overlays import client, overlay
+
+pytestmark = [pytest.mark.spark, pytest.mark.system]
+
+
+def test_it_runs_until_ctrl_c_and_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    incoming = tmp_path / "in"
+    incoming.mkdir()
+    with overlay(tmp_path) as url, client(url) as here:
+        quotes = here.subscribe("quotes", "price >= 0", ordered=True)
+        for turn in range(2):
+            command = [
+                sys.executable, "-m", "semcast", "pipeline", "--source", str(incoming), "--format", "json",
+                "--stream", "quotes", "--coordinator", url, "--checkpoint", str(tmp_path / "checkpoint"),
+            ]  # fmt: skip
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            assert process.stdout is not None
+            assert json.loads(process.stdout.readline()) == {"ready": True}
+            (incoming / f"{turn}.json").write_text(f'{{"symbol": "T", "price": {turn}}}\n' * 3)
+            found = [quotes.next(120) for _ in range(3)]
+            assert [m.json()["price"] for m in found if m] == [turn] * 3
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=60)
+            assert process.returncode == 0, told[-3000:]
+            assert "3 messages, 3 matched" in told
+            assert "Traceback" not in told
+        assert quotes.next(1) is None
