@@ -47,7 +47,7 @@ def running(file: Path, *words: str) -> Iterator[dict[str, str]]:
         yield json.loads(line)["addresses"]
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(300)
 
 
 def received(subscription: BlockingSubscription, count: int, patience_s: float = 60.0) -> list[object]:
