@@ -16,11 +16,11 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from semcast.experiments.layout import places
 from semcast.model import SemcastError
 from semcast.model.palette import BLACK, GREY, style
 from semcast.trees import Topology
 from semcast.trees.graph import FloatArray
+from semcast.trees.layout import places
 from semcast.trees.roles import SOURCE
 
 FORMATS = (".svg", ".png")

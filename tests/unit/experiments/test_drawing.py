@@ -10,11 +10,11 @@ from lxml import etree
 from matplotlib.image import imread
 
 from semcast.experiments.drawing import draw
-from semcast.experiments.layout import laid_out, places
 from semcast.model import SemcastError
 from semcast.model.palette import COLOURS, style
 from semcast.trees import Broker, Link, Topology
 from semcast.trees.generators import generate
+from semcast.trees.layout import laid_out, places
 
 
 def shortest_path_trees(topology: Topology, count: int) -> dict[str, list[tuple[int, int]]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from semcast.trees import Topology
 from semcast.trees.graph import FloatArray, Graph
+from semcast.trees.topology import Topology
 
 _ROUNDS = 120
 _FORCES = 2000  # brokers up to which repulsion between all pairs is worth its O(n²)
