@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +23,7 @@ from semcast.protocol.machine import Command, Note, Received, Reorganise, Send
 from semcast.protocol.stores import CoordinatorStore
 
 _STALE_S = 5.0
+_KEPT_EVENTS = 500
 
 
 class CoordinatorHost(Host):
@@ -44,6 +45,8 @@ class CoordinatorHost(Host):
         self.view = view
         self.store = store
         self.notes: Counter[str] = Counter()
+        self.events: deque[dict[str, Any]] = deque(maxlen=_KEPT_EVENTS)
+        """What was decided, and who came and went, by this coordinator's clock; the oldest first."""
         self.counters: dict[str, tuple[float, dict[str, Any]]] = {}
         """Broker → when it reported, and what."""
         self.started_at = time.time()
@@ -95,6 +98,15 @@ class CoordinatorHost(Host):
         member = Member(address, "broker", self._roles[connection.name], connection.incarnation)
         if self.view.members.get(connection.name) != member:
             self._tell(members=self.view.members | {connection.name: member})
+        self.happened("broker is here", {"broker": connection.name, "incarnation": connection.incarnation})
+
+    def lost(self, peer: Connection, reason: str) -> None:
+        if peer.role == "broker" and not self._stopping:
+            self.happened("broker is gone", {"broker": peer.name, "reason": reason})
+
+    def happened(self, what: str, details: dict[str, Any]) -> None:
+        """Remember an event for who asks later."""
+        self.events.append({"at": time.time(), "what": what, "who": self.name, "details": details})
 
     def _tell(self, **changes: Any) -> None:
         self.view = msgspec.structs.replace(self.view, version=self.view.version + 1, **changes)
@@ -117,6 +129,7 @@ class CoordinatorHost(Host):
                 self.say(command.to, command.frame)
             elif isinstance(command, Note):
                 self.notes[command.what] += 1
+                self.happened(command.what, command.details)
                 log.info("%s: %s %s", self.name, command.what, command.details)
 
     def reorganise(self) -> bool:

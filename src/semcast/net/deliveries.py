@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 
 import msgspec
 
@@ -25,6 +26,25 @@ class _Head(msgspec.Struct, array_like=True, gc=False):
 _decoder = msgspec.msgpack.Decoder(_Head)
 
 
+@dataclass(slots=True)
+class Given:
+    """What one session was handed, and how old it was."""
+
+    sequence: int = -1
+    """The last that was counted."""
+    messages: int = 0
+    aged: int = 0
+    total_ms: float = 0.0
+    last_ms: float = 0.0
+    worst_ms: float = 0.0
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Ages are None where no message had an event time."""
+        ages = (self.total_ms / self.aged, self.last_ms, self.worst_ms) if self.aged else (None, None, None)
+        mean, last, worst = (None if age is None else round(age, 3) for age in ages)
+        return {"messages": self.messages, "mean_ms": mean, "last_ms": last, "worst_ms": worst}
+
+
 class Deliveries:
     """Counters, and a histogram of ages; messages without an event time have no age."""
 
@@ -35,15 +55,23 @@ class Deliveries:
         self.total_ms = 0.0
         self.ages = [0] * (len(BUCKETS_MS) + 1)
         """Per bucket those that are older than the one before allows; the last has no end."""
-        self._counted: dict[str, int] = {}
+        self._given: dict[str, Given] = {}
+
+    def to(self, session: str) -> Given:
+        """What a session was handed since this gateway was started."""
+        return self._given.get(session) or Given()
 
     def took(self, frame: Deliver, now_ms: float) -> None:
         """A message leaves; what is said again, since nobody has answered, counts once. About a microsecond."""
-        if frame.sequence <= self._counted.get(frame.session, -1):
+        given = self._given.get(frame.session)
+        if given is None:
+            if len(self._given) >= _SESSIONS:
+                self._given.clear()  # at worst something is counted twice
+            given = self._given[frame.session] = Given()
+        if frame.sequence <= given.sequence:
             return
-        if len(self._counted) >= _SESSIONS:
-            self._counted.clear()  # at worst something is counted twice
-        self._counted[frame.session] = frame.sequence
+        given.sequence = frame.sequence
+        given.messages += 1
         self.messages += 1
         self.bytes += len(frame.body)
         at = _decoder.decode(frame.body).time_ms
@@ -53,4 +81,9 @@ class Deliveries:
                 age = 0.0  # clocks differ a little
             self.aged += 1
             self.total_ms += age
+            given.aged += 1
+            given.total_ms += age
+            given.last_ms = age
+            if age > given.worst_ms:
+                given.worst_ms = age
             self.ages[bisect_left(BUCKETS_MS, age)] += 1

@@ -20,6 +20,8 @@ class FilteringTable:
         self._holders: dict[ProfileText, list[Session]] = {}
         """Who is concerned by a profile: nobody else is looked at when it matches."""
         self._recent = Recent(recent_bytes)
+        self.useful = 0
+        """Messages that were somebody's."""
 
     def fit(self, sessions: Iterable[Session], tops: Mapping[str, int]) -> None:
         """Sessions have come, gone or changed; ``tops`` say per source what had come, or was heard of, before."""
@@ -36,6 +38,7 @@ class FilteringTable:
         matched = self._filter.match([unpacked(body) for _, body in new])
         for (number, body), profiles in zip(new, matched, strict=True):
             if profiles:
+                self.useful += 1
                 held = set(profiles)
                 self._recent.put(source, number, body, profiles)
                 holders = {session.id: session for profile in profiles for session in self._holders[profile]}

@@ -6,6 +6,7 @@ So all that a crash must not take are the durable sessions' profiles and cursors
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import median_low
 
 import msgspec
@@ -42,6 +43,14 @@ from semcast.protocol.streams import Streams
 _SESSION = "session/"
 
 
+@dataclass
+class Came:
+    """What a channel brought, and how much of it some client here wanted and did not have yet."""
+
+    messages: int = 0
+    useful: int = 0
+
+
 class Gateway:
     """The gateway at one broker."""
 
@@ -60,6 +69,8 @@ class Gateway:
         self.members: dict[str, dict[int, frozenset[Key]]] = {}
         """Source → epoch → the trees over which its messages may come."""
         self.interests = InterestSet()
+        self.came: dict[str, Came] = {}
+        """Per channel, what it brought; repairs from logs are under none."""
         self._bit: int | None = None
         self._settings = settings
         self._streams = streams or Streams()
@@ -144,9 +155,14 @@ class Gateway:
         self, inbox: Inbox, key: Key | None, numbers: tuple[int, ...], bodies: tuple[bytes, ...]
     ) -> list[Command]:
         new = [(number, body) for number, body in zip(numbers, bodies, strict=True) if inbox.arrived(key, number)]
+        came = self.came.setdefault(key[0], Came()) if key is not None else Came()
+        came.messages += len(numbers)
         if not new or not self.sessions:
             return []
-        return self._table.offer(inbox.source, new)
+        before = self._table.useful
+        commands = self._table.offer(inbox.source, new)
+        came.useful += self._table.useful - before
+        return commands
 
     def tally(self, tally: Tally, now: float) -> list[Command]:
         inbox = self.inboxes.get(tally.source)

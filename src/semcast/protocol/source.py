@@ -6,7 +6,7 @@ a lease from the coordinator, so that one that is cut off cannot go on with prof
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
@@ -37,6 +37,7 @@ from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Note, Send, Settings, Sync
 from semcast.protocol.repairs import Repairs
 from semcast.protocol.routing import Unfit, routes_of
+from semcast.protocol.sampling import Sampling
 from semcast.protocol.stores import Log, Notes, Record
 from semcast.protocol.streams import Streams
 
@@ -64,6 +65,9 @@ class Source:
         self.since = 0
         self.sent = log.end
         """All before a crash counts as sent: gateways will fetch what did not arrive."""
+        self.sampling = Sampling(settings.sample, settings.samples)
+        self.carried: Counter[Key] = Counter()
+        """Messages that were sent on each tree, since this source was started."""
         self._settings = settings
         self._streams = streams or Streams()
         self._notes = notes
@@ -81,7 +85,6 @@ class Source:
         self._waiting: deque[tuple[int, str, Published]] = deque()
         self._tallied_at = float("-inf")
         self._told = -1
-        self._sampled: deque[tuple[str, ...]] = deque(maxlen=settings.samples)
         self._known: dict[str, int] = msgspec.json.decode(notes.get(_KNOWN) or b"{}", type=dict[str, int])
         self._repairs = Repairs(me, log, incarnation, settings)
 
@@ -130,7 +133,7 @@ class Source:
         return self.following is not None and now < self._leased_until
 
     def samples(self, ask: AskSamples, sender: str) -> list[Command]:
-        return [Send(sender, Samples(self.me, ask.request, 1 / self._settings.sample, tuple(self._sampled)))]
+        return [Send(sender, Samples(self.me, ask.request, 1 / self._settings.sample, tuple(self.sampling.matched)))]
 
     # --- from publishers
 
@@ -169,7 +172,7 @@ class Source:
             Record(end + 1 + place, append.origin, expected + place, self.epoch, way, body)
             for place, (way, body) in enumerate(zip(routes[skip:], append.bodies[skip:], strict=True))
         )
-        self._sampled.extend(append.samples)
+        self.sampling.matched.extend(append.samples)
         return self._confirming(append, sender, len(routes) - skip)
 
     def _expected(self, said: Publish | Append, count: int, sender: str, now: float) -> int | list[Command]:
@@ -205,9 +208,8 @@ class Source:
             Record(end + 1 + place, origin, first + place, self.epoch, way.routes, packed(message))
             for place, (message, way) in enumerate(zip(messages, routed, strict=True))
         )
-        for place, way in enumerate(routed):
-            if (end + 1 + place) % self._settings.sample == 0:
-                self._sampled.append(way.profiles)
+        for place, (message, way) in enumerate(zip(messages, routed, strict=True)):
+            self.sampling.take(end + 1 + place, self.epoch, message, way)
 
     def synced(self, through: int) -> tuple[list[Command], list[Data | Leg | Tally]]:
         """What is durable is sent and acknowledged."""
@@ -249,7 +251,13 @@ class Source:
             numbers, bodies = _columns(record for record, _ in taken)
             yield Leg(rendezvous, epoch, self.me, numbers, tuple(keys for _, keys in taken), bodies)
 
+    def sent_to(self, key: Key) -> dict[str, int]:
+        """Messages that were sent on a tree for each gateway."""
+        gateways = self.following.gateways if self.following is not None else ()
+        return {gateways[bit]: count for bit, count in sorted(self._counts.get(key, {}).items())}
+
     def _count(self, key: Key, mask: int) -> None:
+        self.carried[key] += 1
         counts = self._counts.setdefault(key, {})
         while mask:
             bit = (mask & -mask).bit_length() - 1
@@ -284,7 +292,7 @@ class Source:
     def close(self, known: Container[Key]) -> None:
         """Old trees that the broker here does not know any more need no tallies."""
         for key in [key for key in self._closing if key not in known]:
-            del self._closing[key], self._counts[key], self._ways[key]
+            del self._closing[key], self._counts[key], self._ways[key], self.carried[key]
 
     def ack(self, ack: Ack) -> list[Command]:
         """All gateways of a tree have everything through a position; the log needs it no longer."""

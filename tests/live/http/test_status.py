@@ -119,3 +119,55 @@ def test_a_coordinator_reorganises_when_it_is_asked_and_a_broker_does_not(overla
     assert ask(coordinator, "/reorganise").status == 405
     assert ask(coordinator, "/reorganise", method="POST", origin="https://elsewhere.example").status == 403
     assert ask(address, "/reorganise", method="POST").status == 404
+
+
+def test_a_channel_counts_what_was_sent_to_whom_and_how_much_of_it_was_wanted(overlay: Running) -> None:
+    source = next(name for name in overlay.look(lambda whole: list(whole.brokers)) if "sent" in channelz(overlay, name))
+    gateway = next(name for name in overlay.gateways if name != source)
+    events = Events(overlay.addresses[gateway], "quotes", profile="price = -13").until_live()
+    before, received = totals(overlay, source, gateway)
+    rows = [{"symbol": "A", "price": price} for price in (-13, -13, -14)]
+    publish(overlay.addresses[source], "quotes", rows, {"source": source})
+    assert [event.data["id"] for event in events.take(2)]
+    after, received_after = totals(overlay, source, gateway)
+    events.close()
+    assert after - before == 2  # masks: what nobody there wants is not sent there
+    assert received_after - received == 2
+
+
+def channelz(overlay: Running, name: str) -> dict[str, dict[str, dict[str, int | dict[str, int]]]]:
+    found: dict[str, dict[str, dict[str, int | dict[str, int]]]] = ask(overlay.addresses[name], "/channelz").json
+    return found
+
+
+def totals(overlay: Running, source: str, gateway: str) -> tuple[int, int]:
+    sent = [channel["to"].get(gateway, 0) for channel in channelz(overlay, source)["sent"].values()]  # type: ignore[union-attr]
+    useful = [channel["useful"] for channel in channelz(overlay, gateway)["received"].values()]
+    return sum(sent), sum(useful)  # type: ignore[arg-type]
+
+
+def test_a_source_shows_its_latest_messages_with_what_they_matched_and_their_way(overlay: Running) -> None:
+    gateway = overlay.gateways[0]
+    events = Events(overlay.addresses[gateway], "quotes", profile="price = -15").until_live()
+    told = publish(overlay.addresses[gateway], "quotes", {"symbol": "A", "price": -15}).json
+    events.take(1)
+    found = ask(overlay.addresses[told["source"]], "/samplez").json
+    events.close()
+    seen = next(seen for seen in found["streams"]["quotes"] if seen["id"] == told["ids"][0])
+    assert seen["json"] == {"symbol": "A", "price": -15}
+    wanted = ask(overlay.addresses["c0"], "/subz").json["subscriptions"]
+    texts = {subscription["id"]: subscription["profile"] for subscription in wanted}
+    assert "price = -15" in [texts.get(profile) for profile in seen["profiles"]]
+    assert gateway in [name for way in seen["way"] for name in way["to"]]
+    assert seen["profiles"] in found["matched"]
+    assert ask(overlay.addresses["c0"], "/samplez").json["streams"] == {}
+
+
+def test_the_overlay_is_told_with_its_links_and_the_coordinator_tells_what_happened(overlay: Running) -> None:
+    found = ask(overlay.addresses[overlay.gateways[0]], "/overlayz").json
+    assert {broker["id"] for broker in found["topology"]["brokers"]} == set(found["members"])
+    assert found["streams"]["quotes"]["language"] == "relational"
+    assert found["coordinators"]["c0"] == overlay.addresses["c0"]
+    events = ask(overlay.addresses["c0"], "/eventz").json["events"]
+    assert {"leads", "plan", "epoch", "broker is here"} <= {event["what"] for event in events}
+    assert [event["at"] for event in events] == sorted(event["at"] for event in events)

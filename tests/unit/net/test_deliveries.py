@@ -35,3 +35,11 @@ def test_what_is_said_again_counts_once() -> None:
     for sequence in (1, 2, 1, 2, 3):
         found.took(deliver(1000, sequence), 1000.0)
     assert found.messages == 3
+
+
+def test_a_session_is_told_what_it_was_given_and_how_old_that_was() -> None:
+    found = Deliveries()
+    for sequence, age in ((1, 4.0), (1, 9.0), (2, 12.0), (3, 5.0)):
+        found.took(deliver(1000, sequence), 1000.0 + age)
+    assert found.to("s").as_dict() == {"messages": 3, "mean_ms": 7.0, "last_ms": 5.0, "worst_ms": 12.0}
+    assert found.to("nobody").as_dict() == {"messages": 0, "mean_ms": None, "last_ms": None, "worst_ms": None}

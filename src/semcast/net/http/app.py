@@ -50,6 +50,8 @@ def routes(front: HttpFront) -> list[BaseRoute]:
         Route("/channelz", _shows(lambda: status.channels(front.host))),
         Route("/treez", _shows(lambda: status.trees(front.host))),
         Route("/subz", _shows(lambda: status.sessions(front.host, front.feeds))),
+        Route("/overlayz", _shows(lambda: status.overlay(front.host))),
+        Route("/samplez", _shows(lambda: status.samples(front.host))),
         Route("/metrics", _metrics(front)),
         WebSocketRoute("/v1/ws", _socket(front)),
         Route("/v1/streams", streams.listed),
@@ -57,7 +59,10 @@ def routes(front: HttpFront) -> list[BaseRoute]:
         Route("/v1/streams/{stream}/messages", _Raw(streams.follow), methods=["GET", "HEAD"]),
     ]
     if isinstance(front.host, CoordinatorHost):
-        found.append(Route("/reorganise", _reorganise(front.host), methods=["POST"]))
+        host = front.host
+        found.append(Route("/planz", _shows(lambda: status.plan(host))))
+        found.append(Route("/eventz", _shows(lambda: {"events": list(host.events)})))
+        found.append(Route("/reorganise", _reorganise(host), methods=["POST"]))
     return found
 
 

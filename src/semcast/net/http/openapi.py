@@ -28,12 +28,16 @@ def document(name: str, version: str, *, coordinator: bool) -> Json:
         "/openapi.json": {"get": _shows("This API, for programs")},
         "/healthz": {"get": _health()},
         "/statusz": {"get": _shows("How this process stands: links, log, sessions; at a coordinator all brokers")},
-        "/channelz": {"get": _shows("Channels, with their gateways, profiles and rates", "channels")},
+        "/channelz": {"get": _shows("Channels: gateways, profiles, rates; what was sent and received", "channels")},
         "/treez": {"get": _shows("Trees: whole ones at a coordinator, its own place on each at a broker", "trees")},
         "/subz": {"get": _shows("Sessions here; at a coordinator all subscriptions")},
+        "/overlayz": {"get": _shows("The overlay: brokers, links, addresses, streams", "topology", "members")},
+        "/samplez": {"get": _shows("A source's latest messages, what they matched, and their way", "matched")},
         "/metrics": {"get": _plain("Counters for Prometheus")},
     }
     if coordinator:
+        paths["/planz"] = {"get": _shows("The plan in force, as `semcast cost` reads it", "channels")}
+        paths["/eventz"] = {"get": _shows("What was decided, and who came and went", "events")}
         paths["/reorganise"] = {"post": _reorganise()}
     return {
         "openapi": "3.1.0",

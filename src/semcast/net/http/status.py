@@ -9,11 +9,20 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
+
+from semcast.channels.spans import places_of
 from semcast.net.broker import BrokerHost
+from semcast.net.clients.messages import Received
 from semcast.net.coordinator import CoordinatorHost
+from semcast.net.deliveries import Given
 from semcast.net.http.feeds import Feeds
+from semcast.net.http.shapes import shown
+from semcast.planning.plan import Plan
 from semcast.protocol.broker import Table
+from semcast.protocol.following import AWAY
 from semcast.protocol.frames import PlannedTree
+from semcast.protocol.sampling import Seen
 from semcast.protocol.sessions import Session
 
 AnyHost = BrokerHost | CoordinatorHost
@@ -63,7 +72,8 @@ def channels(host: AnyHost) -> dict[str, Any]:
         found = [_followed(tree, gateways) for tree in known]
         own = [{"id": key[0], "version": key[1]} for key in sorted(host.node.broker.tables)]
         epoch = following.epoch if following is not None else None
-        return {"epoch": epoch, "channels": found or own, "coordinators": elsewhere(host)}
+        about = {"epoch": epoch, "channels": found or own, "coordinators": elsewhere(host)}
+        return about | _counted(host)
     deployment = host.machine.deployment
     if deployment is None:
         return {"epoch": 0, "channels": []}
@@ -81,6 +91,66 @@ def channels(host: AnyHost) -> dict[str, Any]:
         for channel in deployment.plan.channels
     ]
     return {"epoch": deployment.epoch, "scheme": deployment.plan.scheme, "channels": planned}
+
+
+def _counted(host: BrokerHost) -> dict[str, Any]:
+    """What a source has sent on channels, and what they have brought to a gateway, each since it was started."""
+    found: dict[str, Any] = {}
+    source, gateway = host.node.source, host.node.gateway
+    if source is not None and source.following is not None:
+        found["sent"] = {
+            key[0]: {"messages": source.carried[key], "to": source.sent_to(key)} for key in source.following.trees
+        }
+    if gateway is not None:
+        came = sorted(gateway.came.items())
+        found["received"] = {channel: {"messages": it.messages, "useful": it.useful} for channel, it in came}
+    return found
+
+
+def plan(host: CoordinatorHost) -> Plan | dict[str, Any]:
+    """The plan in force, as a plan file has it; an empty one where there is none yet."""
+    deployment = host.machine.deployment
+    return deployment.plan if deployment is not None else {"epoch": 0, "channels": []}
+
+
+def overlay(host: AnyHost) -> dict[str, Any]:
+    """Who belongs to the overlay, where, over which links, and which streams there are."""
+    view = host.view
+    assert view.topology is not None  # only clients are not told
+    return {
+        "name": view.name,
+        "asked": host.name,
+        "scheme": view.scheme,
+        "streams": view.streams,
+        "coordinators": view.coordinators,
+        "members": {name: {"address": member.address, "roles": member.roles} for name, member in view.members.items()},
+        "topology": msgspec.Raw(view.topology.encode()),
+    }
+
+
+def samples(host: AnyHost) -> dict[str, Any]:
+    """A source's latest messages: which profiles they matched, and of each stream some in full, with their way."""
+    source = host.node.source if isinstance(host, BrokerHost) else None
+    if source is None:
+        return {"source": None, "matched": [], "streams": {}}
+    gateways = source.following.gateways if source.following is not None else ()
+    streams = {
+        stream: [_seen(host.name, seen, gateways, host.view.streams[stream].language) for seen in held]
+        for stream, held in source.sampling.shown.items()
+        if stream in host.view.streams
+    }
+    matched = list(source.sampling.matched)
+    return {"source": host.name, "every": source.sampling.every, "matched": matched, "streams": streams}
+
+
+def _seen(source: str, seen: Seen, gateways: tuple[str, ...], language: str) -> dict[str, Any]:
+    way = [
+        {"channel": key[0], "version": key[1], "to": [gateways[bit] for bit in places_of(mask) if bit < len(gateways)]}
+        for key, mask in seen.routes
+        if key != AWAY
+    ]
+    told = shown(Received(source, seen.number, seen.message), language)
+    return {**told, "epoch": seen.epoch, "profiles": seen.profiles, "way": way}
 
 
 def _followed(tree: PlannedTree, gateways: tuple[str, ...]) -> dict[str, Any]:
@@ -135,7 +205,13 @@ def sessions(host: AnyHost, feeds: Feeds | None) -> dict[str, Any]:
         profiles = deployment.profiles if deployment is not None else {}
         return {
             "subscriptions": [
-                {"id": name, "stream": profiles[name].stream, "profile": profiles[name].text, "gateways": gateways}
+                {
+                    "id": name,
+                    "stream": profiles[name].stream,
+                    "language": profiles[name].language,
+                    "profile": profiles[name].text,
+                    "gateways": gateways,
+                }
                 for name, gateways in wanted.items()
             ]
         }
@@ -143,15 +219,17 @@ def sessions(host: AnyHost, feeds: Feeds | None) -> dict[str, Any]:
     if gateway is None:
         return {"sessions": []}
     now = asyncio.get_running_loop().time()
-    return {"sessions": [_session(session, now, feeds) for session in gateway.sessions.values()]}
+    held = gateway.sessions.values()
+    return {"sessions": [_session(session, now, feeds, host.deliveries.to(session.id)) for session in held]}
 
 
-def _session(session: Session, now: float, feeds: Feeds | None) -> dict[str, Any]:
+def _session(session: Session, now: float, feeds: Feeds | None, given: Given) -> dict[str, Any]:
     attach = session.attach
     found: dict[str, Any] = {
         "session": session.id,
         "client": session.client,
         "stream": session.profile.stream,
+        "language": session.profile.language,
         "profile": session.profile.text,
         "next_profile": session.next.profile.text if session.next is not None else None,
         "live": session.live,
@@ -164,6 +242,7 @@ def _session(session: Session, now: float, feeds: Feeds | None) -> dict[str, Any
         "expected_delay_ms": session.expected_delay_ms,
         "silent_s": round(now - session.heard_at, 1),
         "expiry_s": session.expiry_s,
+        "delivered": given.as_dict(),
     }
     feed = feeds.open.get(session.id) if feeds is not None else None
     if feed is not None:
