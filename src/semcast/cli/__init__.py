@@ -30,6 +30,7 @@ def _register() -> None:
     from semcast.cli.bench import bench
     from semcast.cli.cost import cost
     from semcast.cli.covers import covers
+    from semcast.cli.dashboard import dashboard
     from semcast.cli.demo import demo
     from semcast.cli.doctor import doctor
     from semcast.cli.explain import explain
@@ -42,7 +43,8 @@ def _register() -> None:
     from semcast.cli.simulate import simulate
     from semcast.cli.topology import topology
 
-    live = (up, coordinator, broker, pipeline, publish, subscribe, status)
+    live = (up, coordinator, broker, pipeline, publish, subscribe, status, dashboard)
+    for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench, doctor):
     for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench, doctor):
         app.command()(command)
 

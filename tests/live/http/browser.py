@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import time
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,25 +21,57 @@ _OPTIONS = [
     "--disable-extensions", "--disable-background-networking", "--remote-debugging-port=0",
 ]  # fmt: skip
 
+_CODES = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+
 
 class Page:
-    """One page; scripts run in it."""
+    """One page; scripts run in it. ``troubles`` are errors that nobody caught, and what its console calls wrong."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
         self._number = 0
         self._session: str | None = None
+        self._target: str | None = None
         self.requests: list[str] = []
         self.troubles: list[str] = []
+        self.strict = False
+        """Is an answer that is no success a trouble?"""
 
     def open(self, url: str) -> None:
         self._session = None
-        target = self._do("Target.createTarget", url="about:blank")["targetId"]
+        if self._target is not None:
+            self._do("Target.closeTarget", targetId=self._target)
+        target = self._target = self._do("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Network", "Runtime", "Log"):
             self._do(f"{domain}.enable")
         self._do("Page.navigate", url=url)
-        self.until("location.protocol === 'http:' && document.readyState === 'complete'")
+        self.until(f"location.protocol === '{url.split(':')[0]}:' && document.readyState === 'complete'")
+
+    def look(self, width: int, height: int, *, dark: bool = False) -> None:
+        """On a screen of this size, for somebody who likes it dark or not."""
+        self._do(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._do("Emulation.setEmulatedMedia", features=[scheme])
+
+    def screenshot(self, file: Path) -> None:
+        """All of the page, as a PNG."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        found = self._do("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        file.write_bytes(b64decode(found["data"]))
+
+    def press(self, key: str) -> None:
+        """A key of the keyboard, to whatever has the focus."""
+        about = {"key": key, "code": key, "windowsVirtualKeyCode": _CODES.get(key, 0)}
+        text = "\r" if key == "Enter" else key if len(key) == 1 else ""
+        self._do("Input.dispatchKeyEvent", type="keyDown", text=text, **about)
+        self._do("Input.dispatchKeyEvent", type="keyUp", **about)
+
+    def click(self, x: float, y: float) -> None:
+        for kind in ("mousePressed", "mouseReleased"):
+            self._do("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def run(self, script: str) -> Any:
         """The value of an expression."""
@@ -71,8 +104,10 @@ class Page:
                 self.requests.append(parameters["request"]["url"])
             case "Runtime.exceptionThrown":
                 self.troubles.append(str(parameters["exceptionDetails"]))
-            case "Log.entryAdded" if parameters["entry"]["source"] == "security":
+            case "Log.entryAdded" if parameters["entry"]["source"] == "security" or self.strict:
                 self.troubles.append(parameters["entry"]["text"])
+            case "Runtime.consoleAPICalled" if parameters["type"] in ("error", "warning"):
+                self.troubles.append(str(parameters["args"]))
 
 
 @contextmanager

@@ -31,8 +31,9 @@ language = "xpath"
 class Running:
     """The overlay and its loop; what touches it has to be called there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **options: object) -> None:
         self._folder = folder
+        self._options = {"sources": 2, "more": MORE, **options}
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._live()), daemon=True)
         self._trouble: BaseException | None = None
@@ -50,7 +51,7 @@ class Running:
 
     async def _live(self) -> None:
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
-        self.whole = Embedded(deployed(self._folder, sources=2, more=MORE))
+        self.whole = Embedded(deployed(self._folder, **self._options))
         try:
             await self.whole.start()
             await until(lambda: settled(self.whole))

@@ -1,0 +1,12 @@
+"""The page: what an overlay does, for people who look at it.
+
+A `Watcher` asks coordinator, sources and gateways over HTTP how they stand, once a second; what they said is a
+`Snapshot`. *Views* turn snapshots into JSON, one for each part of the page, and `Dashboard` serves both JSON and page.
+The page is plain ES modules in `static`, and shows nothing that is not in that JSON. Nothing here changes an overlay;
+only who watches a profile live in the try-it box subscribes to it, as any client does.
+"""
+
+from semcast.dashboard.server import Dashboard
+from semcast.dashboard.watching import Watcher
+
+__all__ = ["Dashboard", "Watcher"]

@@ -1,0 +1,40 @@
+"""One overlay, one dashboard and one browser for all tests of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import find_program
+from tests.live.http.browser import Page, browsing
+from tests.web.world import Served, World
+
+
+@pytest.fixture(scope="package")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    made = World(tmp_path_factory.mktemp("world"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="package")
+def served(world: World) -> Iterator[Served]:
+    made = Served("--url", f"semcast://{world.coordinator}")
+    yield made
+    assert made.stop() == 0
+
+
+@pytest.fixture(scope="package")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browsing(find_program("chromium"), tmp_path_factory.mktemp("browser")) as page:
+        page.strict = True
+        yield page
+
+
+@pytest.fixture
+def page(browser: Page) -> Iterator[Page]:
+    browser.troubles.clear()
+    yield browser
+    assert browser.troubles == []

@@ -1,0 +1,208 @@
+"""Each view of the page shows what its JSON says, at two widths and in both themes; screenshots stay in build."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.live.http.browser import Page
+from tests.live.http.running import ask
+from tests.web.world import PROFILES, Served, World
+
+pytestmark = pytest.mark.system
+SHOTS = Path("build/screenshots")
+HELPERS = """
+    const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+    const all = (what, part) => [...document.querySelectorAll(what)].map(part);
+    const told = (path, holds) => fetch(path).then(answer => answer.json()).then(holds);
+    const cell = (key, label) => document.querySelector(`tr[data-key="${key}"] td[data-label="${label}"]`)?.textContent;
+    const rows = () => all('tbody tr', row => row.dataset.key);
+    const graph = document.querySelector('canvas')?.graph;
+"""
+SAYS = {
+    "overlay": """told('/api/overlay', it => graph.brokers.length === it.brokers.length
+        && same(all('[data-channel]', chip => chip.dataset.channel), ['', ...it.channels.map(channel => channel.id)])
+        && document.querySelectorAll('#broker option').length === it.brokers.length + 1)""",
+    "channels": """told('/api/channels', it => same(rows(), it.channels.map(channel => channel.id))
+        && cell(it.channels[0].id, 'profiles') === String(it.channels[0].profiles)
+        && document.querySelectorAll('.tree li').length > 0)""",
+    "subscribers": """told('/api/subscribers', it => it.subscribers.length === rows().length
+        && it.subscribers.every(one => cell(one.gateway + ' ' + one.session, 'profile') === one.profile))""",
+    "cost": """told('/api/cost', it => ['plan', 'spt', 'unicast', 'oracle'].every(name =>
+            cell(name, 'links per message') === it.compared[name].toFixed(2))
+        && document.querySelector('[data-series=measured]').getAttribute('d').length > 10)""",
+    "events": """told('/api/events', it =>
+        same(all('#events li', row => row.lastChild.textContent), it.events.map(event => event.text)))""",
+    "pipeline": """told('/api/pipeline', it => it.batches.length === 0
+        && document.querySelector('.empty').innerText.includes('No pipeline reports'))""",
+    "try": """told('/api/streams', it => same(all('#stream option', one => one.value), Object.keys(it)))""",
+}
+
+
+def js(expression: str) -> str:
+    return f"(() => {{ {HELPERS} return {expression}; }})()"
+
+
+def typed(field: str, value: str, event: str = "input") -> str:
+    """A person fills a field in."""
+    there = f"document.querySelector('{field}')"
+    return f"{there}.value = {json.dumps(value)}; {there}.dispatchEvent(new Event('{event}'))"
+
+
+def opened(page: Page, served: Served, view: str, width: int = 1280, *, dark: bool = False) -> None:
+    page.open(f"http://{served.address}/#{view}")
+    page.look(width, 900, dark=dark)
+    page.until("document.querySelector('#state').dataset.state === 'live'")
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
+def test_every_view_shows_what_its_json_says(page: Page, served: Served, width: int, dark: bool) -> None:
+    opened(page, served, "overlay", width, dark=dark)
+    for view, says in SAYS.items():
+        page.run(f"location.hash = '{view}'")
+        page.until(js(f"document.querySelector('main').dataset.view === '{view}' && {says}"))
+        assert page.run("document.documentElement.scrollWidth") <= width, view
+        page.screenshot(SHOTS / f"{view}-{width}-{'dark' if dark else 'light'}.png")
+    bright = page.run("getComputedStyle(document.body).color.match(/\\d+/g).every(part => part > 128)")
+    assert bright is dark
+
+
+def test_figures_above_all_views_are_those_of_the_json(page: Page, served: Served) -> None:
+    opened(page, served, "events")
+    page.until("document.querySelectorAll('#figures dd').length === 6")
+    figures = page.run(js("all('#figures dd', one => one.textContent)"))
+    told = served.json("/api/summary")
+    assert figures[0] == f"{told['up']} of {told['brokers']}"
+    assert figures[1].startswith(f"{told['channels']} ")
+    assert figures[2].strip() == str(told["sessions"]) == str(len(PROFILES))
+
+
+def test_a_channel_lights_its_tree_and_a_broker_shows_its_tables(page: Page, served: Served) -> None:
+    opened(page, served, "overlay")
+    page.until("document.querySelectorAll('[data-channel]').length > 1")
+    page.run("document.querySelectorAll('[data-channel]')[1].focus()")
+    page.press("Enter")
+    channel = served.json("/api/overlay")["channels"][0]
+    assert page.run(js("graph.lit.links.length")) == len(channel["tree"])
+    assert page.run("document.querySelector('[aria-pressed=true]').dataset.channel") == channel["id"]
+    name = channel["rendezvous"]
+    page.until(js("graph.xs?.length > 0"))
+    x, y = page.run(js(f"[graph.xs[graph.place.get('{name}')], graph.ys[graph.place.get('{name}')]]"))
+    left, top = page.run("(box => [box.x, box.y])(document.querySelector('canvas').getBoundingClientRect())")
+    page.click(left + x, top + y)
+    page.until("document.querySelectorAll('#broker-details table').length === 2")
+    told = served.json(f"/api/brokers/{name}")
+    cells = "[...table.tBodies[0].rows].map(row => row.cells[0].innerText)"
+    links, tables = page.run(js(f"all('#broker-details table', table => {cells})"))
+    assert links == [link["to"] for link in told["links"]]
+    assert tables == [f"{tree['channel']} v{tree['version']}" for tree in told["trees"]]
+    page.screenshot(SHOTS / "broker-1280-light.png")
+
+
+def test_the_graph_is_moved_and_zoomed_by_keys(page: Page, served: Served) -> None:
+    opened(page, served, "overlay")
+    page.until(js("graph.xs?.length > 0"))
+    page.run("document.querySelector('canvas').focus()")
+    before = page.run(js("graph.view"))
+    page.press("ArrowRight")
+    assert page.run(js("graph.view.x")) == before["x"] - 60
+    page.press("+")
+    assert page.run(js("graph.view.scale")) > before["scale"]
+    page.press("0")
+    assert page.run(js("graph.view.scale")) == pytest.approx(before["scale"])
+
+
+def test_loads_are_switched_to_other_schemes_on_one_scale(page: Page, served: Served) -> None:
+    opened(page, served, "overlay")
+    page.until(js("graph.most > 0"))
+    page.run("document.querySelector('input[value=unicast]').click()")
+    drawn = "same(graph.loads, it.expected.unicast) && graph.most >= Math.max(...it.expected.spt)"
+    page.until(js(f"told('/api/loads', it => {drawn})"))
+
+
+def test_a_person_who_tries_a_profile_is_told_what_is_wrong_what_it_means_and_what_matches(
+    page: Page, served: Served
+) -> None:
+    opened(page, served, "try")
+    page.until("document.querySelectorAll('#stream option').length > 0")
+    page.run(typed("#stream", "quotes", "change"))
+    page.run(typed("#profile", "symbol = 'IBM' AND prise > 90"))
+    page.until("document.querySelector('#profile-error')?.textContent.includes(\"did you mean 'price'?\")")
+    shown = page.run("document.querySelector('#profile-error').textContent").split("\n")
+    assert shown[2].index("^") == shown[1].index("prise")
+    page.screenshot(SHOTS / "try-error-1280-light.png")
+    page.run(typed("#profile", "NOT (price <= 90)"))
+    page.until("document.querySelector('#canonical')?.textContent === 'price > 90'")
+    assert "of the latest 200 messages" in page.run("document.querySelector('#selectivity').textContent")
+    page.run("document.querySelector('#watch').click()")
+    page.until("document.querySelectorAll('#matching li[data-id]').length > 2")
+    assert all(price > 90 for price in page.run(js("all('#matching code', one => JSON.parse(one.textContent).price)")))
+    page.screenshot(SHOTS / "try-live-1280-light.png")
+    page.run("document.querySelector('#watch').click()")
+    page.until("document.querySelector('#watch').textContent === 'Watch live'")
+
+
+def test_a_subscriber_is_told_why_it_gets_a_message_and_which_way_it_came(page: Page, served: Served) -> None:
+    opened(page, served, "subscribers", 400)
+    page.until(js("rows().length > 1"))
+    page.run(typed("#filter", "plant/4"))
+    page.until(js("rows().length === 1"))
+    page.run("document.querySelector('tbody button').click()")
+    page.until("document.querySelectorAll('#why .panel').length > 0")
+    row = next(one for one in served.json("/api/subscribers")["subscribers"] if one["profile"] == "plant/4")
+    told = served.json(f"/api/why?session={row['session']}")
+    assert told["messages"][0]["way"][0]["path"][-1] == row["gateway"]
+    assert all(message["message"]["topic"].startswith("plant/4/") for message in told["messages"])
+    assert page.run("document.querySelector('#why .path b:last-child').textContent") == row["gateway"]
+    page.screenshot(SHOTS / "why-400-light.png")
+
+
+def test_the_page_goes_on_when_a_broker_dies_and_comes_back(world: World, page: Page, served: Served) -> None:
+    overlay = served.json("/api/overlay")
+    used = {broker for channel in overlay["channels"] for link in channel["tree"] for broker in link}
+    victim = next(broker["id"] for broker in overlay["brokers"] if broker["id"] not in used)
+    opened(page, served, "overlay")
+    page.until(js("graph.xs?.length > 0"))
+    world.overlay.call(lambda: world.overlay.whole.brokers[victim].stop())
+    page.until("document.querySelector('#figures dd').textContent === '9 of 10'")
+    page.until(js(f"graph.up['{victim}'] === false"))
+    page.run(typed("#broker", victim, "change"))
+    page.until("document.querySelector('#broker-details')?.textContent.includes('down')")
+    page.screenshot(SHOTS / "broker-down-1280-light.png")
+    page.run("location.hash = 'events'")
+    page.until(f"document.querySelector('#events')?.textContent.includes('{victim} is gone')")
+    world.overlay.call(lambda: world.overlay.whole.start_broker(victim))
+    page.until("document.querySelector('#figures dd').textContent === '10 of 10'")
+    assert page.run("document.querySelector('#state').dataset.state") == "live"
+
+
+def test_who_chooses_a_theme_finds_it_again(page: Page, served: Served) -> None:
+    opened(page, served, "pipeline")
+    page.run("document.querySelector('#theme').click()")
+    assert page.run("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    opened(page, served, "pipeline")
+    assert page.run("document.documentElement.dataset.theme") == "dark"
+    page.run("localStorage.clear()")
+
+
+def test_an_overlay_that_does_not_answer_is_named_and_asked_again(page: Page) -> None:
+    alone = Served("--url", "semcast://127.0.0.1:9")
+    try:
+        page.open(f"http://{alone.address}/")
+        page.until("document.querySelector('#state').dataset.state === 'broken'")
+        page.until("document.querySelector('#trouble').textContent.includes('127.0.0.1:9 cannot be reached')")
+        page.screenshot(SHOTS / "unreached-1280-light.png")
+        assert ask(alone.address, "/api/overlay").status == 503
+        page.open("about:blank")
+    finally:
+        alone.stop()
+
+
+def test_the_page_needs_nothing_from_anywhere_else_and_says_so(page: Page, served: Served) -> None:
+    page.requests.clear()
+    opened(page, served, "cost")
+    page.until("document.querySelectorAll('.chart path').length > 3")
+    assert {request.split("/")[2] for request in page.requests if request.startswith("http")} == {served.address}
+    assert "default-src 'none'" in ask(served.address, "/").headers["content-security-policy"]
