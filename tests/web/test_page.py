@@ -64,6 +64,7 @@ def test_every_view_shows_what_its_json_says(page: Page, served: Served, width: 
         page.run(f"location.hash = '{view}'")
         page.until(js(f"document.querySelector('main').dataset.view === '{view}' && {says}"))
         assert page.run("document.documentElement.scrollWidth") <= width, view
+        assert not page.run("/undefined|NaN|\\[object/.test(document.body.innerText)"), view
         page.screenshot(SHOTS / f"{view}-{width}-{'dark' if dark else 'light'}.png")
     bright = page.run("getComputedStyle(document.body).color.match(/\\d+/g).every(part => part > 128)")
     assert bright is dark
@@ -156,6 +157,7 @@ def test_a_subscriber_is_told_why_it_gets_a_message_and_which_way_it_came(page: 
     assert told["messages"][0]["way"][0]["path"][-1] == row["gateway"]
     assert all(message["message"]["topic"].startswith("plant/4/") for message in told["messages"])
     assert page.run("document.querySelector('#why .path b:last-child').textContent") == row["gateway"]
+    assert page.run("document.querySelector('#why .panel p code').textContent") == "plant/4"
     page.screenshot(SHOTS / "why-400-light.png")
 
 
@@ -193,6 +195,7 @@ def test_an_overlay_that_does_not_answer_is_named_and_asked_again(page: Page) ->
         page.open(f"http://{alone.address}/")
         page.until("document.querySelector('#state').dataset.state === 'broken'")
         page.until("document.querySelector('#trouble').textContent.includes('127.0.0.1:9 cannot be reached')")
+        assert page.run("document.querySelector('main').innerText") == "Waiting for the overlay …"
         page.screenshot(SHOTS / "unreached-1280-light.png")
         assert ask(alone.address, "/api/overlay").status == 503
         page.open("about:blank")

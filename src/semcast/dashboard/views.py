@@ -203,7 +203,8 @@ def _sentence(event: Json) -> str:
     match event["what"]:
         case "plan":
             why = "decided anew from what was sampled" if details["reorganised"] else "adapted to who is there"
-            return f"plan {details['epoch']}: {details['channels']} channels, {why}"
+            channels = f"{details['channels']} channel{'s' if details['channels'] != 1 else ''}"
+            return f"plan {details['epoch']}: {channels}, {why}"
         case "epoch":
             return f"all sources follow plan {details['epoch']}"
         case "leads":

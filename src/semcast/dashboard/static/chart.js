@@ -32,12 +32,13 @@ export class Chart {
     const right = box.width < 500 ? 16 : RIGHT;
     this.plot = box.width - LEFT - right;
     const height = box.height - TOP - BOTTOM, [first, last] = [points[0].at, Math.max(points.at(-1).at, points[0].at + 10)];
-    const most = nice(Math.max(1e-9, ...points.flatMap(point => this.series.map(line => point[line.key] ?? 0))));
+    const highest = Math.max(1e-9, ...points.flatMap(point => this.series.map(line => point[line.key] ?? 0)));
+    const step = nice(highest / 5), steps = Math.ceil(highest / step - 1e-9), most = step * steps;
     this.x = at => LEFT + this.plot * (at - first) / (last - first);
     this.y = value => TOP + height * (1 - value / most);
-    const grid = [0, .25, .5, .75, 1].map(part => [
-      s("line", { class: "grid", x1: LEFT, x2: LEFT + this.plot, y1: this.y(part * most), y2: this.y(part * most) }),
-      s("text", { x: LEFT - 6, y: this.y(part * most) + 4, "text-anchor": "end" }, short(part * most))]);
+    const grid = Array.from({ length: steps + 1 }, (_, place) => [
+      s("line", { class: "grid", x1: LEFT, x2: LEFT + this.plot, y1: this.y(place * step), y2: this.y(place * step) }),
+      s("text", { x: LEFT - 6, y: this.y(place * step) + 4, "text-anchor": "end" }, short(place * step))]);
     const times = [0, .5, 1].map(part => s("text", { x: LEFT + part * this.plot, y: box.height - 8, "text-anchor": part === 0 ? "start" : part === 1 ? "end" : "middle" }, clock(first + part * (last - first))));
     const marks = this.marks.filter(mark => mark.at >= first && mark.at <= last).map(mark =>
       s("line", { class: mark.reorganised ? "mark reorganised" : "mark", x1: this.x(mark.at), x2: this.x(mark.at), y1: TOP, y2: TOP + height },
@@ -94,5 +95,5 @@ export function key(series) {
 const short = value => value === 0 ? "0" : value >= 1000 ? `${+(value / 1000).toPrecision(3)}k` : String(+value.toPrecision(3));
 function nice(value) {
   const unit = 10 ** Math.floor(Math.log10(value));
-  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map(step => step * unit).find(step => step >= value) ?? value;
+  return [1, 2, 5, 10].map(step => step * unit).find(step => step >= value) ?? value;
 }

@@ -130,7 +130,7 @@ export class Graph {
     pen.globalAlpha = this.lit ? 0.35 : 1;
     pen.setLineDash([]);
     paths.forEach((path, step) => {
-      pen.strokeStyle = step ? colours.accent : colours.idle;
+      pen.strokeStyle = step ? (this.lit ? colours.dim : colours.accent) : colours.idle;
       pen.lineWidth = step ? 0.8 + 0.95 * step : 0.8;
       pen.stroke(path);
     });
@@ -143,6 +143,7 @@ export class Graph {
   drawTree(xs, ys) {
     const { pen, lit } = this, path = new Path2D();
     for (const [a, b] of lit.links) { path.moveTo(xs[a], ys[a]); path.lineTo(xs[b], ys[b]); }
+    pen.strokeStyle = this.colours.bg; pen.lineWidth = 6; pen.stroke(path);
     pen.strokeStyle = onPage(lit.colour); pen.lineWidth = 3.2; pen.lineCap = "round";
     pen.setLineDash(lit.dashes.map(length => 3.2 * length));
     pen.stroke(path);

@@ -59,8 +59,7 @@ async function update() {
 
 async function route() {
   const wanted = location.hash.slice(1).split("?")[0] || "overlay";
-  if (!(wanted in VIEWS) || (wanted === name && shown)) return;
-  const mine = ++turn;
+  if (!(wanted in VIEWS) || (wanted === name)) return;
   shown?.leave?.();
   shown = null;
   name = wanted;
@@ -68,9 +67,15 @@ async function route() {
   by(`tab-${wanted}`).setAttribute("aria-current", "page");
   by(`tab-${wanted}`).scrollIntoView({ block: "nearest", inline: "nearest" });
   document.title = `${VIEWS[wanted].title} · SemCast`;
-  main.replaceChildren(h("p", { class: "empty" }, "Loading …"));
   main.dataset.view = wanted;
-  const made = (await VIEWS[wanted].load()).make();
+  await mount();
+}
+
+async function mount() {
+  const mine = ++turn;
+  main.replaceChildren(h("p", { class: "empty" }, summary?.at ? "Loading …" : "Waiting for the overlay …"));
+  if (!summary?.at) return;
+  const made = (await VIEWS[name].load()).make();
   if (mine !== turn) return;
   main.replaceChildren(made.element);
   shown = made;
@@ -81,12 +86,14 @@ async function route() {
 function listen() {
   const source = new EventSource("/api/live");
   source.addEventListener("summary", event => {
+    const before = summary;
     summary = JSON.parse(event.data);
     if (summary.trouble) state("broken", summary.at ? "no answer" : "not reached yet");
     else state("live", "live");
     trouble(summary.trouble && `The overlay does not answer: ${summary.trouble}.${summary.at ? ` Shown is what was known at ${new Date(1000 * summary.at).toLocaleTimeString()}.` : " It is asked again every second."}`);
     if (summary.at) head(summary);
-    update();
+    if (summary.at && !before?.at) mount();
+    else update();
   });
   source.onerror = () => {
     state("broken", "reconnecting");

@@ -72,8 +72,8 @@ class Try {
       told.parts.length > 1 ? kv("matches if any", list(told.parts)) : told.parts.length === 0 ? kv("matches", "nothing, whatever the message") : [],
       kv("looks at", attributes),
       kv("selectivity", h("span", { id: "selectivity" }, told.messages ? `${percent(told.share, 1)} (${whole(told.matched)} of the latest ${whole(told.messages)} messages)` : "no message of this stream was published lately")),
-      kv("covered by", told.covered_by_count ? [`${whole(told.covered_by_count)} live profiles`, ...list(told.covered_by.slice(0, 4))] : "no live profile"),
-      told.covers_count ? kv("covers", `${whole(told.covers_count)} live profiles`, ...list(told.covers.slice(0, 4))) : []),
+      kv("covered by", told.covered_by_count ? [live(told.covered_by_count), ...list(told.covered_by.slice(0, 4))] : "no live profile"),
+      told.covers_count ? kv("covers", live(told.covers_count), ...list(told.covers.slice(0, 4))) : []),
       told.matching.length ? h("details", {}, h("summary", {}, `${told.matching.length} of the latest that match`), h("ol", { class: "feed" }, told.matching.map(line))) : "");
   }
 
@@ -103,6 +103,8 @@ class Try {
 
   leave() { this.number++; this.stop(); }
 }
+
+const live = count => `${whole(count)} live profile${count === 1 ? "" : "s"}`;
 
 function line(message) {
   return h("li", { "data-id": message.id }, h("time", {}, clock(message.time_ms / 1000)), h("span", { class: "kind" }, message.id), h("code", {}, content(message)));
