@@ -45,7 +45,6 @@ def _register() -> None:
 
     live = (up, coordinator, broker, pipeline, publish, subscribe, status, dashboard)
     for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench, doctor):
-    for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench, doctor):
         app.command()(command)
 
 
