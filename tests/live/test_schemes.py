@@ -12,10 +12,10 @@ import pytest
 import semcast
 from semcast.client import Client, Received, Subscription
 from semcast.model.message import Message, ProfileText
-from semcast.net.config import LIVE_SCHEMES
 from semcast.net.embedded import Embedded
 from semcast.net.serve import run
 from semcast.protocol.filters import Filter
+from semcast.sim.scenario import CHANNEL_SCHEMES
 from tests.live.overlays import CALM, overlay, settled, until
 from tests.simulator.predicted import predicted
 
@@ -64,7 +64,7 @@ def counted(whole: Embedded) -> Counter[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("scheme", LIVE_SCHEMES)
+@pytest.mark.parametrize("scheme", CHANNEL_SCHEMES)
 def test_each_gets_its_messages_once_and_links_carry_what_was_predicted(scheme: str, tmp_path: Path) -> None:
     run(_each_gets_its_messages(scheme, tmp_path))
 

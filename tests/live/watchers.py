@@ -14,6 +14,7 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
+from paho.mqtt.subscribeoptions import SubscribeOptions
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
@@ -45,9 +46,9 @@ class PythonWatcher(Watcher):
 
     kind = "python"
 
-    def __init__(self, client: Client, profile: str) -> None:
+    def __init__(self, client: Client, profile: str, stream: str = "topics", gateways: list[str] | None = None) -> None:
         super().__init__(profile)
-        self.subscription: Subscription = client.subscribe("topics", profile)
+        self.subscription: Subscription = client.subscribe(stream, profile, gateways=gateways)
         self._task = asyncio.create_task(self._read())
 
     async def live(self) -> None:
@@ -68,8 +69,9 @@ class HttpWatcher(Watcher):
     broken: tuple[type[Exception], ...] = (OSError, EOFError)
     """What a connection ends with that breaks."""
 
-    def __init__(self, where: Where, profile: str) -> None:
+    def __init__(self, where: Where, profile: str, stream: str = "topics") -> None:
         super().__init__(profile)
+        self.stream = stream
         self.breaks = 0
         self._where = where
         self._cursor = ""
@@ -105,7 +107,7 @@ class EventWatcher(HttpWatcher):
         host, _, port = self._where().rpartition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         try:
-            path = f"/v1/streams/topics/messages?{urlencode({'profile': self.profile})}"
+            path = f"/v1/streams/{self.stream}/messages?{urlencode({'profile': self.profile})}"
             last = f"Last-Event-ID: {self._cursor}\r\n" if self._cursor else ""
             writer.write(f"GET {path} HTTP/1.0\r\nHost: x\r\n{last}\r\n".encode())
             status = await reader.readuntil(b"\r\n\r\n")
@@ -144,7 +146,7 @@ class SocketWatcher(HttpWatcher):
 
     async def _read(self) -> None:
         async with connect(f"ws://{self._where()}/v1/ws", max_queue=None) as socket:
-            about = {"id": "s", "stream": "topics", "profile": self.profile}
+            about = {"id": "s", "stream": self.stream, "profile": self.profile}
             if self._cursor:
                 about["cursor"] = self._cursor
             await socket.send(json.dumps({"subscribe": about}))
@@ -160,7 +162,8 @@ class SocketWatcher(HttpWatcher):
 class MqttWatcher(Watcher):
     """A persistent MQTT session at one gateway; paho dials again when the connection breaks."""
 
-    def __init__(self, address: str, name: str, profile: str, *, qos: int = 1) -> None:
+    def __init__(self, address: str, name: str, profile: str, stream: str | None = None, *, qos: int = 1) -> None:
+        """``stream``: the profile is one of content, and a property of the subscription; else it is a topic."""
         super().__init__(profile)
         self.qos = qos
         self.kind = f"mqtt qos {qos}"
@@ -169,7 +172,12 @@ class MqttWatcher(Watcher):
         host, _, port = address.rpartition(":")
         self._client = paho.Client(CallbackAPIVersion.VERSION2, name, protocol=paho.MQTTv5)
         self._client.on_message = lambda client, data, message: self.got.update([message.payload.decode()])
-        self._client.on_connect = lambda client, *_: client.subscribe(f"{profile}/#", qos=qos)
+        asked = Properties(PacketTypes.SUBSCRIBE)
+        if stream is not None:
+            asked.UserProperty = [("profile", profile)]
+        self._client.on_connect = lambda client, *_: client.subscribe(
+            stream or f"{profile}/#", options=SubscribeOptions(qos=qos), properties=asked
+        )
         self._client.on_subscribe = lambda *_: self._loop.call_soon_threadsafe(self._live.set)
         self._client.reconnect_delay_set(1, 1)
         lasting = Properties(PacketTypes.CONNECT)

@@ -20,8 +20,12 @@ def predicted(
     deployment: Deployment, topology: Topology, source: str, matched: list[list[str]]
 ) -> Counter[tuple[str, str]]:
     """Per link what ``semcast.planning.cost`` counts; over the trees that the source uses."""
-    plan = deployment.plan
-    if plan.scheme in PER_SOURCE:
+    return predicted_by(deployment.plan, topology, source, matched)
+
+
+def predicted_by(plan: Plan, topology: Topology, source: str, matched: list[list[str]]) -> Counter[tuple[str, str]]:
+    """The same for a plan that nobody had to deploy."""
+    if plan.scheme in (*PER_SOURCE, "semnet"):
         own = tuple(channel for channel in plan.channels if channel.rendezvous == source)
         plan = msgspec.structs.replace(plan, channels=own)
     matches = _matches(plan, matched)

@@ -18,10 +18,12 @@ from semcast.net.broker_store import BrokerStore
 from semcast.net.connection import Connection
 from semcast.net.deliveries import Deliveries
 from semcast.net.host import Host, log
+from semcast.net.machines import node_of
 from semcast.net.meters import LinkMeter
 from semcast.net.runner import Runner
+from semcast.net.semantic import routing
 from semcast.net.view import OverlayView
-from semcast.protocol.codec import AnyView, LegView
+from semcast.protocol.codec import AnyView, LegView, encode
 from semcast.protocol.data_view import DataView
 from semcast.protocol.frames import (
     Answer,
@@ -42,11 +44,11 @@ from semcast.protocol.frames import (
     Refused,
     Taken,
 )
+from semcast.protocol.frames.semantic import Packet
 from semcast.protocol.machine import Command, Congested, Local, Note, Passed, Received, Relieved, Send
-from semcast.protocol.node import Node
 from semcast.protocol.passing import Passage
+from semcast.protocol.semantic_node import SemanticNode
 from semcast.trees.roles import SOURCE
-from semcast.trees.topology import GATEWAY
 
 _OF_CLIENTS = (Attach, Taken, Detach, Publish, Append, Beat)
 _REPORT_S = 1.0
@@ -88,19 +90,7 @@ class BrokerHost(Host):
         """Who of them publishes under which origin at another broker."""
         self.listeners: list[Callable[[Greeting], None]] = []
         self.started_at = time.time()
-        self.node = Node(
-            name,
-            neighbours=self.neighbours,
-            coordinators=sorted(view.coordinators),
-            settings=settings,
-            notes=self.store.notes,
-            log=self.store.log,
-            gateway=GATEWAY in self.roles,
-            streams=self.streams,
-            incarnation=self.incarnation,
-            now=asyncio.get_running_loop().time(),
-            in_bytes=True,
-        )
+        self.node = node_of(name, view, self.store, self.neighbours, asyncio.get_running_loop().time())
         self._on_failure = failed
         self._runner = Runner(
             self.node, self._do, tick_s=settings.tick_s, failed=self._fail, store=self.store, executor=executor
@@ -213,6 +203,9 @@ class BrokerHost(Host):
             if meter is not None:
                 meter.came(len(frame.data), len(frame.leg.numbers))
             self._runner.feed(Received(peer.name, frame.leg))
+        elif isinstance(frame, Packet) and peer.name in self.links:
+            self.links[peer.name].came(len(encode(frame)), 1)
+            self._runner.feed(Received(peer.name, frame))
         elif isinstance(frame, Ask):
             peer.send(self._answer(frame))
         elif isinstance(frame, Published | Refused):
@@ -289,7 +282,7 @@ class BrokerHost(Host):
             self.deliveries.took(frame, 1000 * self.overlay_time()[0])
         meter = self.links.get(to)
         if meter is not None and size:
-            meter.left(size, len(frame.numbers) if isinstance(frame, Data | Leg) else 0)
+            meter.left(size, len(frame.numbers) if isinstance(frame, Data | Leg) else int(isinstance(frame, Packet)))
 
     def congested(self, connection: Connection, much: bool) -> None:
         if connection.name in self.links:
@@ -354,6 +347,8 @@ class BrokerHost(Host):
                 "profiles": len(gateway.interests.profiles),
                 "frontier": {name: inbox.frontier for name, inbox in gateway.inboxes.items()},
             }
+        if isinstance(self.node, SemanticNode):
+            found["router"] = routing(self.node.router)
         return found
 
     def link(self, name: str) -> dict[str, Any]:

@@ -10,11 +10,10 @@ from semcast.model import SemcastError
 from semcast.model.tables import Part, TableError, located, read_toml, typed
 from semcast.net.view import OverlayView, tuned
 from semcast.planning.build import SCHEMES
+from semcast.protocol.semantic_node import SEMNET
 from semcast.protocol.streams import Stream
 from semcast.trees import Topology
 from semcast.trees.declared import Overlay, topology_file, topology_of, with_topology
-
-LIVE_SCHEMES = tuple(scheme for scheme in SCHEMES if scheme != "semnet")
 
 
 class CoordinatorsTable(Part, frozen=True, kw_only=True):
@@ -48,17 +47,21 @@ class Config(Part, frozen=True, kw_only=True):
     """Name of a broker or coordinator → port; 0, or none: a free one, kept from then on."""
 
     def __post_init__(self) -> None:
-        if self.scheme not in LIVE_SCHEMES:
-            said = "runs in the simulator only, so far" if self.scheme in SCHEMES else "is no scheme"
-            raise TableError("scheme", f"{self.scheme!r} {said}; there is {', '.join(LIVE_SCHEMES)}")
-        if self.scheme == "semnet":
-            raise TableError("scheme", "semantic routers run in `semcast simulate` only so far")
+        if self.scheme not in SCHEMES:
+            raise TableError("scheme", f"{self.scheme!r} is no scheme; there is {', '.join(SCHEMES)}")
         if self.channels < 1:
             raise TableError("channels", f"at least one is needed, not {self.channels}")
         if self.coordinators.count < 1:
             raise TableError("coordinators.count", f"at least one is needed, not {self.coordinators.count}")
         if not self.streams:
             raise TableError("streams", "declare at least one, for example [streams.quotes]")
+        for name, stream in self.streams.items():
+            if self.scheme == SEMNET and stream.language != "semantic":
+                raise TableError(
+                    f"streams.{name}.language",
+                    f"semantic routers aggregate interests, which {stream.language} profiles have no way of; "
+                    'a stream of scheme "semnet" has language = "semantic"',
+                )
         tuned(dict(self.settings))
 
     def coordinator_names(self) -> list[str]:

@@ -9,14 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from semcast.net.connection import Connection
 from semcast.net.host import Host, log
+from semcast.net.machines import coordinator_of
 from semcast.net.runner import Runner
 from semcast.net.view import Member, OverlayView
 from semcast.protocol.codec import AnyView
-from semcast.protocol.coordinator import Coordinator
 from semcast.protocol.data_view import DataView
 from semcast.protocol.frames import Answer, Ask, Counters, Greeting
 from semcast.protocol.machine import Command, Note, Received, Reorganise, Send
@@ -52,16 +51,7 @@ class CoordinatorHost(Host):
         self.started_at = time.time()
         self._roles = {broker.id: broker.roles for broker in topology.brokers}
         self._settings = settings
-        self.machine = Coordinator(
-            name,
-            store=store,
-            topology=topology,
-            scheme=view.scheme,
-            settings=settings,
-            rng=np.random.default_rng(seed),
-            channels=view.channels,
-            incarnation=self.incarnation,
-        )
+        self.machine = coordinator_of(name, view, store, seed, self.incarnation)
         self._on_failure = failed
         self._runner = Runner(self.machine, self._do, tick_s=settings.tick_s, failed=self._fail)
 

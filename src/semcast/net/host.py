@@ -19,6 +19,7 @@ from semcast.net.connection import Connection
 from semcast.net.door import Door, Front
 from semcast.protocol.codec import AnyView
 from semcast.protocol.frames import AnyFrame, Data, Greeting, Hello, Leg, Ping, Pong, ProtocolError, Tally
+from semcast.protocol.frames.semantic import Packet
 
 _PARKED = 256
 """Frames kept for somebody who is being dialled."""
@@ -95,7 +96,9 @@ class Host:
 
     def say(self, to: str, frame: AnyFrame) -> int:
         """Send a frame to a party by its name, dialling it where that is possible; the bytes that left, 0 if none."""
-        urgent = not isinstance(frame, Data | Leg | Tally)  # a tally that overtakes its data would tell of losses
+        urgent = not isinstance(
+            frame, Data | Leg | Tally | Packet
+        )  # a tally that overtakes its data would tell of losses
         peer = self.peers.get(to)
         if peer is not None:
             return peer.send(frame, urgent=urgent)

@@ -29,10 +29,11 @@ from semcast.protocol.frames import (
     Tally,
     Welcome,
 )
+from semcast.protocol.frames.semantic import Packet
 from semcast.protocol.gateway import Gateway
 from semcast.protocol.machine import Command, Congested, Event, Local, Received, Relieved, Send, Settings, Synced, Tick
 from semcast.protocol.passing import Crossing
-from semcast.protocol.source import Source
+from semcast.protocol.source import Outgoing, Source
 from semcast.protocol.stores import Log, Notes
 from semcast.protocol.streams import Streams
 
@@ -174,9 +175,10 @@ class Node:
                 commands += self.gateway.data(local) if isinstance(local, Data) else self.gateway.tally(local, now)
         return commands
 
-    def _inject(self, frames: Iterable[Data | Leg | Tally], now: float) -> list[Command]:
+    def _inject(self, frames: Iterable[Outgoing], now: float) -> list[Command]:
         commands: list[Command] = []
         for frame in frames:
+            assert not isinstance(frame, Packet)  # here messages follow plans
             if not (self._in_bytes and isinstance(frame, Data)):
                 commands += self._along(frame, None, now)
                 continue

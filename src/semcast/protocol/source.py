@@ -33,6 +33,7 @@ from semcast.protocol.frames import (
     Switched,
     Tally,
 )
+from semcast.protocol.frames.semantic import Packet
 from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Note, Send, Settings, Sync
 from semcast.protocol.repairs import Repairs
@@ -42,6 +43,8 @@ from semcast.protocol.stores import Log, Notes, Record
 from semcast.protocol.streams import Streams
 
 _KNOWN = "known"
+Outgoing = Data | Leg | Tally | Packet
+"""What begins at a source: along a plan's trees, or, in a semantic network, along that of the source."""
 
 
 class _Way(NamedTuple):
@@ -211,9 +214,9 @@ class Source:
         for place, (message, way) in enumerate(zip(messages, routed, strict=True)):
             self.sampling.take(end + 1 + place, self.epoch, message, way)
 
-    def synced(self, through: int) -> tuple[list[Command], list[Data | Leg | Tally]]:
+    def synced(self, through: int) -> tuple[list[Command], list[Outgoing]]:
         """What is durable is sent and acknowledged."""
-        frames: list[Data | Leg | Tally] = []
+        frames: list[Outgoing] = []
         while self.sent < through:
             records = self.log.read(self.sent, through, self._settings.batch)
             if not records:
@@ -227,7 +230,7 @@ class Source:
             commands.append(Send(publisher, published))
         return commands, frames
 
-    def _frames(self, records: list[Record]) -> Iterable[Data | Leg]:
+    def _frames(self, records: list[Record]) -> Iterable[Data | Leg | Packet]:
         by_key: dict[tuple[Key, int], list[tuple[Record, int]]] = {}
         by_leg: dict[tuple[str, int], list[tuple[Record, tuple[Key, ...]]]] = {}
         for record in records:
@@ -266,7 +269,7 @@ class Source:
 
     # --- tallies, acks, repairs
 
-    def tick(self, now: float) -> list[Data | Leg | Tally]:
+    def tick(self, now: float) -> list[Outgoing]:
         """Tallies: often while there is news or somebody lacks something, else now and then."""
         if self.following is None:
             return []

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from semcast.net.broker import BrokerHost
 from semcast.net.coordinator import CoordinatorHost
 from semcast.net.deliveries import BUCKETS_MS, Deliveries
+from semcast.net.semantic import routing
+from semcast.protocol.semantic_node import SemanticNode
 
 if TYPE_CHECKING:
     from semcast.net.http.front import HttpFront
@@ -27,6 +29,15 @@ _LINK_COUNTERS = {
     "messages_in": "Messages received over a link.",
     "frames_in": "Data frames received over a link.",
     "data_bytes_in": "Bytes of data frames received over a link.",
+}
+_PORT_COUNTERS = {
+    "packets_in": "Packets that came by a port.",
+    "packets_out": "Packets that left by a port.",
+    "filtered": "Packets that a port's filter kept back.",
+    "copies": "Packets that came again, and were dropped.",
+    "updates_in": "Interests that were told by a neighbour.",
+    "updates_out": "Interests that were told to a neighbour.",
+    "update_bytes_out": "Bytes of profiles told to a neighbour.",
 }
 
 
@@ -72,6 +83,7 @@ def exposition(front: HttpFront) -> str:
     found.add("dropped_total", "counter", "Frames for somebody who could not be reached.", [({}, host.dropped)])
     if isinstance(host, BrokerHost):
         _links(found, host)
+        _router(found, host)
         _source(found, host)
         _gateway(found, host)
     else:
@@ -99,6 +111,19 @@ def _links(found: Exposition, host: BrokerHost) -> None:
     found.add(
         "evaluations_total", "counter", "Messages matched hop by hop.", [({}, host.node.broker.evaluations)]
     )  # fmt: skip
+
+
+def _router(found: Exposition, host: BrokerHost) -> None:
+    if not isinstance(host.node, SemanticNode):
+        return
+    status = routing(host.node.router)
+    found.add("filters", "gauge", "Filters of ports, over all trees.", [({}, status["filters"])])
+    found.add("filter_nodes", "gauge", "Nodes and tests of all filters.", [({}, status["filter_nodes"])])
+    for name, text in _PORT_COUNTERS.items():
+        samples: list[tuple[dict[str, str], Value]] = [
+            ({"peer": peer}, counts[name]) for peer, counts in status["ports"].items()
+        ]
+        found.add(f"port_{name}_total", "counter", text, samples)
 
 
 def _source(found: Exposition, host: BrokerHost) -> None:

@@ -18,11 +18,13 @@ from semcast.net.coordinator import CoordinatorHost
 from semcast.net.deliveries import Given
 from semcast.net.http.feeds import Feeds
 from semcast.net.http.shapes import shown
+from semcast.net.semantic import places
 from semcast.planning.plan import Plan
 from semcast.protocol.broker import Table
 from semcast.protocol.following import AWAY
 from semcast.protocol.frames import PlannedTree
 from semcast.protocol.sampling import Seen
+from semcast.protocol.semantic_node import SEMNET, SemanticNode
 from semcast.protocol.sessions import Session
 
 AnyHost = BrokerHost | CoordinatorHost
@@ -64,6 +66,8 @@ def elsewhere(host: AnyHost) -> dict[str, str]:
 
 def channels(host: AnyHost) -> dict[str, Any]:
     """The channels of the plan in force; at a broker those that it has to do with."""
+    if host.view.scheme == SEMNET:
+        return {"scheme": SEMNET, "channels": [], "routers": "have no channels; /treez shows what they filter by"}
     if isinstance(host, BrokerHost):
         source = host.node.source
         following = source.following if source is not None else None
@@ -165,9 +169,14 @@ def _followed(tree: PlannedTree, gateways: tuple[str, ...]) -> dict[str, Any]:
 
 def trees(host: AnyHost) -> dict[str, Any]:
     """Whole trees at a coordinator; at a broker its own place on each."""
+    if isinstance(host, BrokerHost) and isinstance(host.node, SemanticNode):
+        return {"trees": places(host.node.router), "coordinators": elsewhere(host)}
     if isinstance(host, BrokerHost):
         tables = sorted(host.node.broker.tables.items())
         return {"trees": [_place(key, table) for key, table in tables], "coordinators": elsewhere(host)}
+    if host.view.scheme == SEMNET:
+        routers = {name: f"http://{member.address}/treez" for name, member in host.view.members.items()}
+        return {"scheme": SEMNET, "trees": [], "routers": routers}
     deployment = host.machine.deployment
     if deployment is None:
         return {"epoch": 0, "trees": []}
@@ -199,6 +208,9 @@ def _place(key: tuple[str, int], table: Table) -> dict[str, Any]:
 
 def sessions(host: AnyHost, feeds: Feeds | None) -> dict[str, Any]:
     """Who is subscribed here, to what, and how far it is. A coordinator has those of all, without clients."""
+    if isinstance(host, CoordinatorHost) and host.view.scheme == SEMNET:
+        routers = {name: f"http://{host.view.members[name].address}/subz" for name in host.view.gateways}
+        return {"scheme": SEMNET, "subscriptions": [], "routers": routers}
     if isinstance(host, CoordinatorHost):
         deployment = host.machine.deployment
         wanted = deployment.wanted if deployment is not None else {}

@@ -1,0 +1,88 @@
+"""Networks of semantic routers within this process, on real sockets and disks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from semcast.net.config import read_config
+from semcast.net.embedded import Embedded
+from semcast.protocol.semantic_node import SemanticNode
+from semcast.protocol.semantic_router import SemanticRouter
+from semcast.trees import Topology
+from tests.live.overlays import until
+
+CONFIG = """
+name = "test"
+scheme = "semnet"
+data = "data"
+
+[topology]
+file = "topology.json"
+
+[streams.s]
+language = "semantic"
+
+[settings]
+tick_s = 0.05
+dead_s = 30
+"""
+
+
+def written(folder: Path, topology: Topology, config: str = CONFIG) -> Path:
+    """A deployment's file in a folder, with its topology beside it."""
+    (folder / "topology.json").write_text(topology.to_json())
+    file = folder / "up.toml"
+    file.write_text(config)
+    return file
+
+
+@asynccontextmanager
+async def network(folder: Path, topology: Topology, config: str = CONFIG) -> AsyncIterator[Embedded]:
+    """A network whose links are there, and whose routers know of each other."""
+    whole = Embedded(read_config(written(folder, topology, config)))
+    await whole.start()
+    try:
+        await until(lambda: quiet(whole))
+        yield whole
+        assert not whole.failure.done(), whole.failure.exception()
+    finally:
+        await whole.stop()
+
+
+def router(whole: Embedded, name: str) -> SemanticRouter:
+    node = whole.brokers[name].node
+    assert isinstance(node, SemanticNode)
+    return node.router
+
+
+def quiet(whole: Embedded) -> bool:
+    """Do all neighbours know each other, and is every interest confirmed that was said?"""
+    for name, host in whole.brokers.items():
+        machine = router(whole, name)
+        said = [said for held in machine.trees.values() for said in held.said.values()]
+        if not set(host.neighbours) <= set(host.peers) or machine._unheard or not all(one.taken for one in said):
+            return False
+    return True
+
+
+def packets(whole: Embedded) -> Counter[tuple[str, str]]:
+    """What went over each link, in both directions together."""
+    found: Counter[tuple[str, str]] = Counter()
+    for name, host in whole.brokers.items():
+        for other, meter in host.links.items():
+            found[min(name, other), max(name, other)] += meter.messages_out
+    return found
+
+
+def updates(whole: Embedded) -> Counter[tuple[str, str]]:
+    """Interests that were told, by who told them to whom."""
+    told = {
+        (name, port): counts.updates_out
+        for name in whole.brokers
+        for port, counts in router(whole, name).counts.items()
+        if port in whole.brokers
+    }
+    return Counter({link: count for link, count in told.items() if count})
