@@ -27,6 +27,11 @@ def up(
 
     Logs, subscriptions and ports are kept in the data folder that the file names, so that the next `up` goes on where
     this one ended. A process that dies is started again.
+
+    The file's `scheme` says how messages travel: masked (the default), semcast and its variants, unicast and spt
+    follow a coordinator's plan, and from "live" on no message is missed or comes twice. Under semnet every broker is
+    a semantic router: nothing comes twice or unwanted, and while nothing fails all of it comes, but what a fault
+    swallows is lost.
     """
     from semcast.net.config import read_config
     from semcast.net.embedded import Embedded

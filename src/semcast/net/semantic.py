@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import Any
 
-from semcast.profiles.semantic import InterestProfile, size
+from semcast.profiles.semantic import NOTHING, InterestProfile, size
 from semcast.protocol.semantic_ports import Filters, PortCounts
 from semcast.protocol.semantic_router import SemanticRouter
 
@@ -19,7 +19,7 @@ def routing(router: SemanticRouter) -> dict[str, Any]:
     totals = {name.name: sum(getattr(counts, name.name) for counts in near.values()) for name in fields(PortCounts)}
     return {
         "trees": len(router.trees),
-        "filters": sum(len(held.wanted) for held in router.trees.values()),
+        "filters": sum(wanted != NOTHING for held in router.trees.values() for wanted in held.wanted.values()),
         "filter_nodes": sum(held.nodes() for held in router.trees.values()),
         **totals,
         "ports": {name: asdict(counts) for name, counts in near.items()},
@@ -33,7 +33,8 @@ def places(router: SemanticRouter) -> list[dict[str, Any]]:
 
 def _place(name: str, held: Filters) -> dict[str, Any]:
     ports = held.ports
-    wanted = {port: held.wanted[port] for port in ports.forward if port in held.wanted}
+    told = {port: held.wanted.get(port, NOTHING) for port in ports.forward}
+    wanted = {port: expression for port, expression in told.items() if expression != NOTHING}
     return {
         "tree": name,
         "stream": ports.stream,
