@@ -19,7 +19,7 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="The benchmarks to run: forward, matching, mixed, semantic, topics, trees, xpath. Default: all.",
+            help="Which: forward, matching, mixed, schemes, semantic, topics, trees, xpath. Default: all.",
             show_default=False,
         ),
     ] = None,
@@ -37,7 +37,7 @@ def bench(
             "--profiles",
             metavar="N",
             min=1,
-            help="How many profiles (xpath, semantic); may be repeated.",
+            help="How many profiles (schemes, semantic, xpath); may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -65,6 +65,9 @@ def bench(
     messages. Let the machine rest meanwhile: a busy one blurs the figures.
 
     **mixed** does the same where only a third of the profiles have an equality to join on.
+
+    **schemes** runs one overlay live under masked, semcast, spt and semnet, with the same interests and packets: link
+    transmissions, bytes, tables and CPU time for each delivered message.
 
     **semantic** finds the ports of a packet at a router with 10,000 interests, next to testing each of them.
 
@@ -101,7 +104,7 @@ def bench(
     for name, report in reports.items():
         met = [target["met"] for target in report["targets"] if target["met"] is not None]
         targets = f"{met.count(True)} of {len(met)} targets met, " if met else ""
-        equal = "all match sets equal, " if name not in ("forward", "topics", "trees") else ""
+        equal = "all match sets equal, " if name not in ("forward", "schemes", "topics", "trees") else ""
         render.say(f"{name}: {equal}{targets}{report['seconds']:.0f} s, written to {files[name]}")
 
 

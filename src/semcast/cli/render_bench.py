@@ -21,6 +21,9 @@ def show(report: dict[str, Any]) -> None:
     if report["benchmark"] == "forward":
         show_forward(report)
         return
+    if report["benchmark"] == "schemes":
+        show_schemes(report)
+        return
     for line in report["note"]:
         render.stdout.print(f"- {line}", markup=False, soft_wrap=True)
     if not report["quick"]:
@@ -39,6 +42,27 @@ def show_matching(report: dict[str, Any]) -> None:
     _figures(report)
     if not report["quick"]:
         _targets(report["targets"])
+
+
+def show_schemes(report: dict[str, Any]) -> None:
+    """A row per scheme: link transmissions, bytes and hops that match, per packet; tables; CPU time per delivery."""
+    columns = ("", "links", "KB", "KB besides", "matched", "tables, KB", "largest", "CPU µs")
+    packets = report["packets"]
+    rows = [
+        [
+            found["scheme"],
+            *(f"{found[key] / packets / unit:.2f}" for key, unit in _PER_PACKET.items()),
+            *(f"{found[key] / 1e3:.1f}" for key in ("table_bytes", "largest_table_bytes")),
+            _number(found["cpu_us"]),
+        ]
+        for found in report["schemes"]
+    ]
+    title = f"{report['brokers']} brokers, {report['interests']} interests at {report['gateways']} of them, "
+    title += f"{packets:,} packets, {report['delivered']:,} deliveries; per packet, CPU per delivery"
+    render.table(title, columns, rows, render.stdout)
+
+
+_PER_PACKET = {"transmissions": 1, "data_bytes": 1e3, "control_bytes": 1e3, "evaluations": 1}
 
 
 def show_forward(report: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ Nothing here draws: the command line turns a report into tables.
 from semcast.experiments.bench.forward import run_forward
 from semcast.experiments.bench.matching import Options, run_matching
 from semcast.experiments.bench.mixed import run_mixed
+from semcast.experiments.bench.schemes import run_schemes
 from semcast.experiments.bench.semantic import run_semantic
 from semcast.experiments.bench.topics import run_topics
 from semcast.experiments.bench.trees import run_trees
@@ -20,6 +21,7 @@ BENCHMARKS = {
     "forward": run_forward,
     "matching": run_matching,
     "mixed": run_mixed,
+    "schemes": run_schemes,
     "semantic": run_semantic,
     "topics": run_topics,
     "trees": run_trees,
@@ -35,6 +37,7 @@ __all__ = [
     "run_forward",
     "run_matching",
     "run_mixed",
+    "run_schemes",
     "run_semantic",
     "run_topics",
     "run_trees",
