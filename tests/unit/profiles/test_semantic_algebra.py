@@ -17,6 +17,8 @@ from semcast.profiles.semantic import (
     Node,
     affinity,
     aggregate,
+    algebra,
+    implies,
     nodes_needed,
     selectivity,
     simplify,
@@ -24,6 +26,7 @@ from semcast.profiles.semantic import (
     truncate,
 )
 from semcast.profiles.semantic.affinity import measured
+from semcast.profiles.semantic.syntax import And
 from tests.unit.profiles.thesis import FIGURE_5_2, MAP, correction
 
 language = semcast.language("semantic")
@@ -156,3 +159,35 @@ def test_affinity_counts_common_nodes() -> None:
 def test_measured_affinity_counts_common_packets() -> None:
     assert measured([(True, True), (True, False), (False, False), (False, True)]) == pytest.approx(1 / 3)
     assert measured([(False, False)]) == 0
+
+
+def test_of_two_branches_that_cover_each_other_one_stays() -> None:
+    """Simple branches never do; those that were left as they are, for their size, may."""
+    short, long = of("a {c}"), And((of("a {c}"), of("a")))
+    assert implies(short, long)
+    assert implies(long, short)
+    assert algebra._absorbed([short, long]) == [short]
+    assert algebra._absorbed([long, short]) == [long]
+
+
+def test_branches_without_a_value_in_common_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[Expression, Expression]] = []
+    honest = algebra._covered
+
+    def counted(narrow: Expression, wide: Expression) -> bool:
+        compared.append((narrow, wide))
+        return honest(narrow, wide)
+
+    monkeypatch.setattr(algebra, "_covered", counted)
+    apart = [of(f"a{number} {{b = {number}}}") for number in range(40)]
+    assert algebra._absorbed(apart) == apart
+    assert not compared
+    below = of("a7 {b = 7; c = 1}")
+    assert algebra._absorbed([*apart, below]) == apart
+    assert compared == [(below, apart[7])]
+
+
+def test_a_case_that_cannot_be_needs_no_proof() -> None:
+    """``a`` is there, so of the alternatives only the text is left."""
+    assert implies(of("a = 1; or {= 1; not {a}}"), of("= 1"))
+    assert not implies(of("a = 1; or {= 1; not {b}}"), of("= 1"))

@@ -110,7 +110,8 @@ class _Prover:
             cases = _cases(item)
             if 0 < len(cases) <= _MAX_CASES:
                 others = items[:at] + items[at + 1 :]
-                return all(self.implies(conjunction([case, *others]), wide) for case in cases)
+                wholes = [conjunction([case, *others]) for case in cases]
+                return all(self.implies(whole, wide) or self.contradicts(whole) for whole in wholes)
         return False
 
     def disjoint(self, a: Expression, b: Expression) -> bool:
