@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import semcast
 from semcast.matching.xpath import tables
 from semcast.matching.xpath.dfa import DfaEngine
-from semcast.matching.xpath.documents import documents_of
+from semcast.matching.xpath.documents import Documents, payloads_of
 from semcast.matching.xpath.kernels import needles, watch
 from semcast.profiles.xpath import XPathProfile, parse
 from tests.laws.xpath_worlds import expected
@@ -53,7 +53,7 @@ _documents = st.lists(_items, min_size=1, max_size=3).map(lambda items: f"<r>{''
 
 
 def _found(engine: DfaEngine, document: str) -> list[int]:
-    (read,) = documents_of(pa.table({"payload": [document]}))
+    (read,) = map(Documents, payloads_of(pa.table({"payload": [document]})))
     return [int(at) for at in engine.match(read).of(0)]
 
 

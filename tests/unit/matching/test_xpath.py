@@ -260,7 +260,7 @@ def test_what_has_no_access_has_a_negation_that_has(text: str) -> None:
 
 
 def _found(engine: DfaEngine, documents: list[str]) -> list[list[int]]:
-    (read,) = xml.documents_of(pa.table({"payload": documents}))
+    (read,) = map(xml.Documents, xml.payloads_of(pa.table({"payload": documents})))
     pairs: list[list[int]] = engine.match(read).pairs().tolist()
     return pairs
 

@@ -5,17 +5,14 @@ What is refused matches nothing, is told with the reason, and costs no other mes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
-
-import pyarrow as pa
 
 from semcast.matching import markup
 from semcast.matching.markup import MAX_BYTES, Refusal, Tree, parser
 from semcast.matching.payloads import COLUMN, Payloads, payloads_of
 from semcast.matching.xpath.flat import Flat, scanned, with_trees
 
-__all__ = ["COLUMN", "MAX_BYTES", "Documents", "Refusal", "documents_of"]
+__all__ = ["COLUMN", "MAX_BYTES", "Documents", "Refusal", "payloads_of"]
 
 
 class Documents:
@@ -58,8 +55,3 @@ class Documents:
                 self._refused[row], tree = tree, None
             found.append(tree)
         return found
-
-
-def documents_of(batch: pa.RecordBatch | pa.Table) -> Iterator[Documents]:
-    """The documents of ``batch`` in slices, so that only few of them are read at a time."""
-    return map(Documents, payloads_of(batch))

@@ -1,17 +1,10 @@
-"""A matcher of XPath profiles: every document is parsed once, however many segments the profiles sit in."""
+"""The matcher of XPath profiles."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from threading import Lock
-
-import pyarrow as pa
-
-from semcast.matching.matchers import Read
-from semcast.matching.matches import Matches
-from semcast.matching.segments import SegmentedMatcher
+from semcast.matching.payload_matcher import PayloadMatcher
 from semcast.matching.xpath.dfa import DfaEngine
-from semcast.matching.xpath.documents import documents_of
+from semcast.matching.xpath.documents import Documents
 from semcast.matching.xpath.engine import DocumentEngine
 from semcast.matching.xpath.naive import LxmlEngine
 from semcast.profiles.xpath import XPathProfile
@@ -19,56 +12,8 @@ from semcast.profiles.xpath import XPathProfile
 ENGINES: dict[str, type[DocumentEngine]] = {"dfa": DfaEngine, "lxml": LxmlEngine}
 
 
-class XPathMatcher:
-    """Match documents against profiles that come and go; indices are never reused.
+class XPathMatcher(PayloadMatcher[XPathProfile]):
+    """Match documents; one that is not well-formed, too large, too deep or has entities of its own is *unreadable*."""
 
-    ``unreadable`` counts the messages so far whose payload was there and could not be read: not well-formed, too
-    large, too deep, or with entities of its own. ``missing`` counts those without a payload. Both match nothing.
-    """
-
-    def __init__(self, engine: str, profiles: Sequence[XPathProfile] = ()) -> None:
-        self._segments = SegmentedMatcher[XPathProfile](ENGINES[engine], profiles)
-        self._lock = Lock()
-        self.unreadable = self.missing = 0
-
-    def __len__(self) -> int:
-        return len(self._segments)
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"_segments": self._segments, "unreadable": self.unreadable, "missing": self.missing}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
-        self._lock = Lock()
-
-    def add(self, profile: XPathProfile) -> int:
-        """Add a profile and return its index; it is matched from the next batch on."""
-        return self._segments.add(profile)
-
-    def extend(self, profiles: Sequence[XPathProfile]) -> range:
-        """Add many profiles and return their indices."""
-        return self._segments.extend(profiles)
-
-    def remove(self, index: int) -> None:
-        """Remove a profile; SemcastError if there is none."""
-        self._segments.remove(index)
-
-    def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
-        """Match the ``payload`` of every row; what cannot be read matches nothing and is counted."""
-        return self.read(batch).matches
-
-    def read(self, batch: pa.RecordBatch | pa.Table) -> Read:
-        """Match, and say which rows could not be read, and why."""
-        match = self._segments.frozen()
-        parts: list[Matches] = []
-        unreadable: dict[int, str] = {}
-        row = missing = 0
-        for documents in documents_of(batch):
-            parts.append(match(documents))
-            unreadable |= {row + at: str(why) for at, why in documents.refused.items()}
-            missing += documents.missing
-            row += documents.num_rows
-        with self._lock:
-            self.unreadable += len(unreadable)
-            self.missing += missing
-        return Read(Matches.stacked(parts) if parts else Matches.none(batch.num_rows), unreadable, missing)
+    engines = ENGINES
+    content = Documents
