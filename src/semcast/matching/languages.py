@@ -155,13 +155,21 @@ class Topic(Language[topic.TopicProfile]):
         return TopicMatcher(engine, profiles)
 
 
-class XPath(Language[xpath.XPathProfile]):
+class Markup(Language[P]):
+    """A language of profiles on XML (column ``payload``); its names have namespaces."""
+
+    has_namespaces = True
+
+    def wanted(self, profiles: Sequence[P]) -> dict[str, frozenset[Kind]]:
+        return {"payload": frozenset({Kind.STRING})}
+
+
+class XPath(Markup[xpath.XPathProfile]):
     """Boolean XPath over XML documents (column ``payload``)."""
 
     name = "xpath"
     profile = xpath.XPathProfile
     engines = ("dfa", "lxml")
-    has_namespaces = True
 
     def parse(
         self,
@@ -179,22 +187,18 @@ class XPath(Language[xpath.XPathProfile]):
     def overlaps(self, a: xpath.XPathProfile, b: xpath.XPathProfile) -> bool:
         return xpath.overlaps(a, b)
 
-    def wanted(self, profiles: Sequence[xpath.XPathProfile]) -> dict[str, frozenset[Kind]]:
-        return {"payload": frozenset({Kind.STRING})}
-
     def _matcher(self, engine: str, profiles: Sequence[xpath.XPathProfile]) -> XPathMatcher:
         from semcast.matching.xpath import XPathMatcher
 
         return XPathMatcher(engine, profiles)
 
 
-class Semantic(Language[semantic.InterestProfile]):
+class Semantic(Markup[semantic.InterestProfile]):
     """Interest profiles on RDF content descriptors (column ``payload``)."""
 
     name = "semantic"
     profile = semantic.InterestProfile
     engines = ("shared", "naive")
-    has_namespaces = True
 
     def parse(
         self,
@@ -214,9 +218,6 @@ class Semantic(Language[semantic.InterestProfile]):
 
     def parts(self, profile: semantic.InterestProfile) -> list[str]:
         return semantic.parts(profile)
-
-    def wanted(self, profiles: Sequence[semantic.InterestProfile]) -> dict[str, frozenset[Kind]]:
-        return {"payload": frozenset({Kind.STRING})}
 
     def _matcher(self, engine: str, profiles: Sequence[semantic.InterestProfile]) -> SemanticMatcher:
         from semcast.matching.semantic import SemanticMatcher
