@@ -239,3 +239,8 @@ def test_a_stream_that_routers_cannot_filter_is_refused_with_its_line(tmp_path: 
     line = file.read_text().splitlines().index('language = "topic"') + 1
     with pytest.raises(SemcastError, match=rf"up.toml:{line}: streams.s.language: semantic routers"):
         read_config(file)
+
+
+def test_the_example_is_a_network_of_routers() -> None:
+    deployed = read_config(Path(__file__).parents[2] / "examples" / "routers.toml")
+    assert (deployed.config.scheme, deployed.config.streams["charts"].language) == ("semnet", "semantic")

@@ -117,7 +117,11 @@ def subscribe(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print id, topic, key, headers and time too.")] = False,
 ) -> None:
-    """Print what matches, a line each, as it comes, until Ctrl-C; nothing that matches is missed from "live" on."""
+    """Print what matches, a line each, as it comes, until Ctrl-C; nothing that matches is missed from "live" on.
+
+    Under the scheme semnet that holds while nothing fails, there is no past to start from, and a session keeps what its
+    router has in memory.
+    """
     options = {"start": start, "session": session, "max_delay_ms": max_delay_ms, "ordered": ordered}
     _run(_subscribe(stream, profile, url, options, count, timeout, json))
 
