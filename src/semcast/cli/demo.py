@@ -18,6 +18,7 @@ from semcast.model import SemcastError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from semcast.dashboard import Dashboard
     from semcast.experiments.demo import Outcome
 
 _CHUNK = 50_000
@@ -30,6 +31,7 @@ def demo(
     brokers: Annotated[int, typer.Option(help="Brokers of the live overlay.", min=3)] = 30,
     subscribers: Annotated[int, typer.Option(help="Its subscribers, in all four languages.", min=4)] = 300,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the overlay running, until Ctrl-C.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where its page is served; 0: at a free one.")] = 7480,
     out: Annotated[Path, typer.Option(help="Folder for all that is left behind.")] = Path("build/demo"),
     seed: Annotated[int, typer.Option(help="Another seed gives other streams and another overlay.")] = 1,
     json: Json = False,
@@ -43,7 +45,7 @@ def demo(
     except OSError as error:
         raise SemcastError(f"{out}: cannot be made ({error.strerror})") from error
     result = _matching(messages, profiles, out, seed)
-    live = _live(out, seconds, brokers, subscribers, seed, keep) if seconds > 0 else None
+    live = _live(out, seconds, brokers, subscribers, seed, keep, port) if seconds > 0 else None
     if json:
         render.data(result | ({"live": live} if live is not None else {}))
 
@@ -77,7 +79,9 @@ def _matching(messages: int, profiles: int, out: Path, seed: int) -> dict[str, A
     return _summary(found, texts, messages, seconds, spark.sparkContext.defaultParallelism, out)
 
 
-def _live(out: Path, seconds: float, brokers: int, subscribers: int, seed: int, keep: bool) -> dict[str, Any]:
+def _live(
+    out: Path, seconds: float, brokers: int, subscribers: int, seed: int, keep: bool, port: int
+) -> dict[str, Any]:
     with render.step("compiling the brokers' kernels (once per machine, a minute or two)"):
         from semcast.experiments.demo import LiveDemo, Scale
         from semcast.net.serve import run
@@ -90,17 +94,40 @@ def _live(out: Path, seconds: float, brokers: int, subscribers: int, seed: int, 
         try:
             await demo.start()
             gateway = demo.whole.addresses()[demo.having("gateway")[0]]
-            render.say(f'meanwhile, elsewhere: semcast subscribe quotes "price > 500" --url semcast://{gateway}')
-            outcome = await demo.run()
-            _outcome(outcome)
-            if keep:
-                render.say(f"messages go on flowing until Ctrl-C; watch http://{gateway}/")
-                await _interrupted(demo.keep())
+            page = await _page(gateway, port)
+            render.say(f"watch it: http://{page.address}/")
+            render.say(f'or, elsewhere: semcast subscribe quotes "price > 500" --url semcast://{gateway}')
+            try:
+                outcome = await demo.run()
+                _outcome(outcome)
+                if keep:
+                    render.say(f"messages go on flowing until Ctrl-C; the page is at http://{page.address}/")
+                    await _interrupted(demo.keep())
+            finally:
+                await page.stop()
             return outcome
         finally:
             await demo.stop()
 
     return run(play()).as_dict()
+
+
+async def _page(url: str, port: int) -> Dashboard:
+    """The page of the overlay; where its port is taken, at another one."""
+    from semcast.dashboard import Dashboard, Watcher
+    from semcast.dashboard.pipeline import Progress
+
+    for chosen in dict.fromkeys((port, 0)):
+        page = Dashboard(Watcher(url), url, Progress(None))
+        try:
+            await page.start("127.0.0.1", chosen)
+        except SemcastError as error:
+            if not chosen:
+                raise
+            render.say(f"{error}: taking one")
+        else:
+            return page
+    raise AssertionError("a free port is always to be had")
 
 
 async def _interrupted(work: Coroutine[Any, Any, None]) -> None:
