@@ -6,6 +6,7 @@ So all that a crash must not take are the durable sessions' profiles and cursors
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from statistics import median_low
 
@@ -39,6 +40,7 @@ from semcast.protocol.requests import Requests
 from semcast.protocol.sessions import Saved, Session
 from semcast.protocol.stores import Notes
 from semcast.protocol.streams import Streams
+from semcast.protocol.taps import Tap
 
 _SESSION = "session/"
 
@@ -62,7 +64,9 @@ class Gateway:
         incarnation: int,
         now: float,
         streams: Streams | None = None,
+        near: Container[str] = (),
     ) -> None:
+        """``near``: clients within this process, who are handed what they subscribe to in source order (Handed)."""
         self.me = me
         self.sessions: dict[str, Session] = {}
         self.inboxes: dict[str, Inbox] = {}
@@ -76,6 +80,7 @@ class Gateway:
         self._streams = streams or Streams()
         self._notes = notes
         self._incarnation = incarnation
+        self._near = near
         self._table = FilteringTable(settings.recent_bytes)
         self._requests = Requests(me, settings, incarnation)
         self._asked_at = float("-inf")
@@ -261,7 +266,10 @@ class Gateway:
         # A sequence number stands for one thing only, also when the gateway has fallen or the client comes back.
         known = self.sessions.get(attach.session)
         base = known.sequence + 1 if known is not None else self._incarnation << 32
-        session = Session(attach, client, base, self._settings.held, expiry, now)
+        if client in self._near and attach.ordered and not attach.durable:
+            session: Session = Tap(attach, client, base, self._settings.window + self._settings.credit, expiry, now)
+        else:
+            session = Session(attach, client, base, self._settings.held, expiry, now)
         session.tops = self._tops()
         self.sessions[attach.session] = session
         return session

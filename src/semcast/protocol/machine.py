@@ -74,6 +74,18 @@ class Passed(msgspec.Struct, frozen=True, gc=False):
     messages: int
 
 
+class Handed(msgspec.Struct, frozen=True, gc=False):
+    """Give somebody within this process what a subscription of his waits for: all behind the last, through here."""
+
+    to: str
+    session: str
+    sequence: int
+    source: str
+    numbers: tuple[int, ...]
+    bodies: tuple[bytes, ...]
+    through: int
+
+
 class Sync(msgspec.Struct, frozen=True, gc=False):
     """Make the log durable through this position, then say ``Synced``."""
 
@@ -87,7 +99,7 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     details: dict[str, Any] = {}
 
 
-Command = Send | Passed | Sync | Note
+Command = Send | Passed | Handed | Sync | Note
 
 
 class Machine(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from semcast.protocol.broker import Broker
 from semcast.protocol.frames import (
@@ -57,13 +57,17 @@ class Node:
         incarnation: int = 1,
         now: float = 0.0,
         in_bytes: bool = False,
+        near: Container[str] = (),
     ) -> None:
-        """``in_bytes``: the source's messages leave as bytes (Passed), which drivers with sockets want."""
+        """``in_bytes``: the source's messages leave as bytes (Passed), which drivers with sockets want.
+
+        ``near``: clients within this process, who take batches (Handed).
+        """
         self.id = broker
         self.broker = Broker(broker)
         self.crossing = Crossing(self.broker)
         self.source = Source(broker, log, notes, settings, incarnation, streams) if log is not None else None
-        self.gateway = Gateway(broker, notes, settings, incarnation, now, streams) if gateway else None
+        self.gateway = Gateway(broker, notes, settings, incarnation, now, streams, near) if gateway else None
         self.term = int(notes.get(_TERM) or b"0")
         self._neighbours = list(neighbours)
         self._coordinators = list(coordinators)
@@ -90,8 +94,7 @@ class Node:
             case Tick():
                 return self._settled(self._tick(now), now)
             case Synced(through) if self.source is not None:
-                commands, frames = self.source.synced(through)
-                return self._settled(commands + self._inject(frames, now), now)
+                return self._settled(self._synced(self.source, through, now), now)
             case Congested(to):
                 self.broker.congested.add(to)
             case Relieved(to):
@@ -174,6 +177,23 @@ class Node:
             for local in forwarded.local:
                 commands += self.gateway.data(local) if isinstance(local, Data) else self.gateway.tally(local, now)
         return commands
+
+    def _synced(self, source: Source, through: int, now: float) -> list[Command]:
+        """Send what is durable. The gateway here is told at once that it has all of it: it waits for no tally."""
+        if self.gateway is None:
+            commands, frames = source.synced(through)
+            return commands + self._inject(frames, now)
+        found: list[Command] = []
+        while source.sent < through:
+            before = source.sent
+            # A gateway takes no more than its window before it knows that nothing is missing.
+            commands, frames = source.synced(min(through, before + self._settings.window // 2))
+            found += commands + self._inject(frames, now)
+            for tally in source.tallies(self.id):
+                found += self.gateway.tally(tally, now)
+            if source.sent == before:
+                break
+        return found
 
     def _inject(self, frames: Iterable[Outgoing], now: float) -> list[Command]:
         commands: list[Command] = []

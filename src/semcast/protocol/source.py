@@ -281,16 +281,31 @@ class Source:
         keys = [*self.following.trees, *self._closing]
         return [self._tally(key) for key in keys]
 
-    def _tally(self, key: Key) -> Tally:
+    def _tally(self, key: Key, bit: int | None = None) -> Tally:
+        """For all gateways of a tree, or for one of them."""
         through, final = self.sent, False
         if key in self._closing:
             end = self._closing[key]
             through, final = min(self.sent, end), self.sent >= end
-        counts = dict(self._counts.get(key, {}))
+        known = self._counts.get(key, {})
+        counts = dict(known) if bit is None else {bit: known.get(bit, 0)}
         return Tally(
             key, self.epoch, self.previous, self.since, self.me, self._incarnation, through, counts, final,
             self._ways[key].rendezvous,
         )  # fmt: skip
+
+    def tallies(self, gateway: str) -> list[Tally]:
+        """What the gateway right here can be told as soon as it was sent something: nothing is lost on no way.
+
+        None where messages have to go elsewhere first.
+        """
+        bit = self.following.bits.get(gateway) if self.following is not None else None
+        if self.following is None or bit is None:
+            return []
+        keys = [key for key in (*self.following.trees, *self._closing) if bit in self._ways[key].gateways]
+        if any(self._ways[key].rendezvous not in (None, self.me) for key in keys):
+            return []
+        return [self._tally(key, bit) for key in keys]
 
     def close(self, known: Container[Key]) -> None:
         """Old trees that the broker here does not know any more need no tallies."""
