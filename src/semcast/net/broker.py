@@ -45,7 +45,7 @@ from semcast.protocol.frames import (
     Taken,
 )
 from semcast.protocol.frames.semantic import Packet
-from semcast.protocol.machine import Command, Congested, Local, Note, Passed, Received, Relieved, Send
+from semcast.protocol.machine import Command, Congested, Handed, Local, Note, Passed, Received, Relieved, Send
 from semcast.protocol.passing import Passage
 from semcast.protocol.semantic_node import SemanticNode
 from semcast.trees.roles import SOURCE
@@ -86,11 +86,13 @@ class BrokerHost(Host):
         self.deliveries = Deliveries()
         self.locals: dict[str, Callable[[str, AnyFrame], None]] = {}
         """Clients within this process, which speak other protocols with theirs; they are given (sender, frame)."""
+        self.near: dict[str, Callable[[Handed], None]] = {}
+        """Those of them that are handed batches."""
         self._origins: dict[str, str] = {}
         """Who of them publishes under which origin at another broker."""
         self.listeners: list[Callable[[Greeting], None]] = []
         self.started_at = time.time()
-        self.node = node_of(name, view, self.store, self.neighbours, asyncio.get_running_loop().time())
+        self.node = node_of(name, view, self.store, self.neighbours, self.near, asyncio.get_running_loop().time())
         self._on_failure = failed
         self._runner = Runner(
             self.node, self._do, tick_s=settings.tick_s, failed=self._fail, store=self.store, executor=executor
@@ -260,6 +262,10 @@ class BrokerHost(Host):
                 self._send(command.to, command.frame)
             elif isinstance(command, Passed):
                 self._pass(command)
+            elif isinstance(command, Handed):
+                taker = self.near.get(command.to)
+                if taker is not None:
+                    self._loop.call_soon(taker, command)
             elif isinstance(command, Note):
                 self.notes[command.what] += command.details["messages"] if command.what == "shed" else 1
 
@@ -278,7 +284,7 @@ class BrokerHost(Host):
         if local is not None:
             self._loop.call_soon(local, self.name, frame)
         size = self.say(to, frame) if local is None else 0
-        if isinstance(frame, Deliver) and (size or local is not None):
+        if isinstance(frame, Deliver) and (size or local is not None) and to not in self.near:
             self.deliveries.took(frame, 1000 * self.overlay_time()[0])
         meter = self.links.get(to)
         if meter is not None and size:

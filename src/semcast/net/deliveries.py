@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import msgspec
@@ -63,27 +65,45 @@ class Deliveries:
 
     def took(self, frame: Deliver, now_ms: float) -> None:
         """A message leaves; what is said again, since nobody has answered, counts once. About a microsecond."""
-        given = self._given.get(frame.session)
-        if given is None:
-            if len(self._given) >= _SESSIONS:
-                self._given.clear()  # at worst something is counted twice
-            given = self._given[frame.session] = Given()
+        given = self._to(frame.session)
         if frame.sequence <= given.sequence:
             return
         given.sequence = frame.sequence
         given.messages += 1
         self.messages += 1
         self.bytes += len(frame.body)
-        at = _decoder.decode(frame.body).time_ms
-        if at:
-            age = now_ms - at
-            if age < 0.0:
-                age = 0.0  # clocks differ a little
-            self.aged += 1
-            self.total_ms += age
-            given.aged += 1
-            given.total_ms += age
-            given.last_ms = age
-            if age > given.worst_ms:
-                given.worst_ms = age
-            self.ages[bisect_left(BUCKETS_MS, age)] += 1
+        self._aged(given, _decoder.decode(frame.body).time_ms, now_ms, 1, 1)
+
+    def handed(
+        self, session: str, times_ms: Collection[int], bodies: Iterable[bytes], clients: int, now_ms: float
+    ) -> None:
+        """Messages of a session leave together, each to all clients that share it."""
+        given = self._to(session)
+        given.messages += len(times_ms)
+        self.messages += clients * len(times_ms)
+        self.bytes += clients * sum(map(len, bodies))
+        for at_ms, count in Counter(times_ms).items():
+            self._aged(given, at_ms, now_ms, count, clients)
+
+    def _to(self, session: str) -> Given:
+        given = self._given.get(session)
+        if given is None:
+            if len(self._given) >= _SESSIONS:
+                self._given.clear()  # at worst something is counted twice
+            given = self._given[session] = Given()
+        return given
+
+    def _aged(self, given: Given, at_ms: int, now_ms: float, count: int, clients: int) -> None:
+        if not at_ms:
+            return
+        age = now_ms - at_ms
+        if age < 0.0:
+            age = 0.0  # clocks differ a little
+        self.aged += count * clients
+        self.total_ms += count * clients * age
+        self.ages[bisect_left(BUCKETS_MS, age)] += count * clients
+        given.aged += count
+        given.total_ms += count * age
+        given.last_ms = age
+        if age > given.worst_ms:
+            given.worst_ms = age

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from semcast.protocol.stores import CoordinatorStore
 from semcast.trees.topology import GATEWAY
 
 
-def node_of(name: str, view: OverlayView, store: BrokerStore, neighbours: Sequence[str], now: float) -> Node:
-    """The machine of a broker."""
+def node_of(
+    name: str, view: OverlayView, store: BrokerStore, neighbours: Sequence[str], near: Container[str], now: float
+) -> Node:
+    """The machine of a broker; ``near`` are clients within its process who take batches."""
     topology, settings, streams = view.overlay(), view.tuned(), view.declared()
     gateway = GATEWAY in topology.brokers[topology.numbers[name]].roles
     if view.scheme == SEMNET:
@@ -45,6 +47,7 @@ def node_of(name: str, view: OverlayView, store: BrokerStore, neighbours: Sequen
         incarnation=store.incarnation,
         now=now,
         in_bytes=True,
+        near=near,
     )
 
 

@@ -112,16 +112,18 @@ class Party:
         together: bool = False,
         expiry_s: float | None = None,
         have: Mapping[str, Iterable[int]] | None = None,
+        cursor: Mapping[str, int] | None = None,
         on_gap: Callable[[Gap], None] | None = None,
     ) -> Subscription:
         """Subscribe; iterate over what is returned. With a ``session`` name it is durable: it waits for who comes back.
 
-        ``start`` is latest, earliest or the id of a message, and ``have`` what is not wanted again behind it;
+        ``start`` is latest, earliest or the id of a message, and ``have`` what is not wanted again behind it; or
+        ``cursor`` says for each source where it starts;
         ``ordered`` asks for each source's order; with several gateways the next takes over when one fails, and with
         ``together`` all are used at a time.
         """
         text = profile if isinstance(profile, ProfileText) else self.streams.profile(stream, profile)
-        kind, cursor = start_of(start)
+        kind, behind = start_of(start) if not cursor else ("earliest", dict(cursor))
         self._number += 1
         machine = Subscriber(
             self.name,
@@ -134,7 +136,7 @@ class Party:
             start=kind,
             max_delay_ms=max_delay_ms,
             together=together,
-            cursor=cursor,
+            cursor=behind,
             have=have,
             confirmed=True,
             expiry_s=expiry_s,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from semcast.model import SemcastError
@@ -44,7 +45,8 @@ class Publishing:
         self._loop = asyncio.get_running_loop()
         self._machine = Publisher(origin, source, settings=party.settings, first=first)
         self._runner = Runner(self._machine, self._do, tick_s=party.settings.tick_s, failed=self._failed)
-        self._receipts: deque[asyncio.Future[Receipt]] = deque()
+        self._receipts: deque[asyncio.Future[Receipt] | None] = deque()
+        """Of each message under way, None where nobody asks for it."""
         self._new: list[Message] = []
         self._room = asyncio.Event()
         self._room.set()
@@ -70,14 +72,24 @@ class Publishing:
             raise Refused(reason)
         if self._runner.over:
             raise SemcastError("the publisher is closed")
+        return self._enqueue([message])
+
+    def offer_all(self, messages: Sequence[Message]) -> asyncio.Future[Receipt]:
+        """Like ``offer`` for messages that are known to fit, one at least; done when the last of them is durable."""
+        if self._runner.over:
+            raise SemcastError("the publisher is closed")
+        return self._enqueue(messages)
+
+    def _enqueue(self, messages: Sequence[Message]) -> asyncio.Future[Receipt]:
         receipt: asyncio.Future[Receipt] = self._loop.create_future()
+        self._receipts.extend(repeat(None, len(messages) - 1))
         self._receipts.append(receipt)
         self._idle.clear()
         if len(self._receipts) >= _WAITING:
             self._room.clear()
         if not self._new:
             self._loop.call_soon(self._hand_over)
-        self._new.append(message)
+        self._new += messages
         return receipt
 
     async def publish_all(self, messages: Iterable[Message]) -> list[Receipt]:
@@ -103,8 +115,10 @@ class Publishing:
 
     def _hand_over(self) -> None:
         new, self._new = self._new, []
-        if not self._runner.over:
-            self._do(self._machine.publish(new, self._loop.time()))
+        batch = self._party.settings.batch
+        for first in range(0, len(new), batch):
+            if not self._runner.over:
+                self._do(self._machine.publish(new[first : first + batch], self._loop.time()))
 
     def _do(self, commands: list[Command]) -> None:
         for command in commands:
@@ -116,7 +130,7 @@ class Publishing:
                 place = command.details["place"]
                 receipt = self._receipts[place]
                 del self._receipts[place]
-                if not receipt.done():
+                if receipt is not None and not receipt.done():
                     receipt.set_exception(Refused(command.details["reason"]))
             elif isinstance(command, Note) and command.what == "behind":
                 self._give_up(OutOfTurn(**command.details))
@@ -127,18 +141,15 @@ class Publishing:
 
     def _published(self, first: int, through: int, position: int, together: int) -> None:
         for back in range(through - first, -1, -1):
-            number = position - back if position and back < together else None
-            self._settle(self._receipts.popleft(), Receipt(self.source, number))
-
-    @staticmethod
-    def _settle(future: asyncio.Future[Receipt], receipt: Receipt) -> None:
-        if not future.done():
-            future.set_result(receipt)
+            receipt = self._receipts.popleft()
+            if receipt is not None and not receipt.done():
+                number = position - back if position and back < together else None
+                receipt.set_result(Receipt(self.source, number))
 
     def _failed(self, error: BaseException) -> None:
         self._give_up(SemcastError(f"the publisher cannot go on: {error}"))
 
     def _give_up(self, error: SemcastError) -> None:
         for receipt in self._receipts:
-            if not receipt.done():
+            if receipt is not None and not receipt.done():
                 receipt.set_exception(error)

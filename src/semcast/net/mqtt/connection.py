@@ -42,7 +42,7 @@ class MqttConnection(asyncio.Protocol):
         self._tells = True
         """Does the client want to be told reasons?"""
         self.receive_max = 65535
-        self._max_packet: int | None = None
+        self.max_packet: int | None = None
         self._paused = False
         self._deaf = False
         self._batch: list[bytes] = []
@@ -56,6 +56,15 @@ class MqttConnection(asyncio.Protocol):
     def writable(self) -> bool:
         """Does the client take what it is sent?"""
         return not self._paused and not self._over
+
+    @property
+    def keeps_up(self) -> bool:
+        """Is little enough on its way that more can be, without waiting?"""
+        return self._over or self._transport is None or self._transport.get_write_buffer_size() < _HIGH_BYTES
+
+    @property
+    def version(self) -> int:
+        return self._reader.version
 
     # --- asyncio's side
 
@@ -90,10 +99,14 @@ class MqttConnection(asyncio.Protocol):
         """Take packets in while there is room for what they bring."""
         try:
             while not self._over and not self._deaf:
-                packet = self._reader.next()
-                if packet is None:
-                    return
-                self._handle(packet)
+                run = self._reader.run(self._publishing.known) if self._publishing is not None else None
+                if run:
+                    self._publishing.publish_all(run)  # type: ignore[union-attr]
+                else:
+                    packet = self._reader.next()
+                    if packet is None:
+                        return
+                    self._handle(packet)
                 if self._front.intake.full:
                     self._stop_listening()
                     self._front.intake.when_room(self._listen)
@@ -149,7 +162,7 @@ class MqttConnection(asyncio.Protocol):
             return
         assigned = None if packet.client_id else f"auto-{uuid.uuid4().hex}"
         self.receive_max = packet.receive_max
-        self._max_packet, self._tells = packet.max_packet_size, packet.request_problem_info
+        self.max_packet, self._tells = packet.max_packet_size, packet.request_problem_info
         self._will = packet.will
         session, present = self._front.connect(self, packet, assigned or packet.client_id)
         self._session = session
@@ -230,7 +243,7 @@ class MqttConnection(asyncio.Protocol):
             self.send(mqtt5.DisconnectPacket(reason_code=error.code, reason_str=reason, server_reference=error.server))
         elif isinstance(error, UnknownVersion):
             # Whoever speaks an older version understands no more than this: it is not spoken here.
-            self._write(b"\x20\x02\x00\x01")
+            self.write(b"\x20\x02\x00\x01")
         else:
             self.send(mqtt5.ConnAckPacket(reason_code=_refusing(error.code), reason_str=reason))
         self._close()
@@ -289,20 +302,23 @@ class MqttConnection(asyncio.Protocol):
 
     def publish(self, packet: mqtt5.PublishPacket) -> bool:
         """Send a message, unless it is larger than the client can take; was it sent?"""
-        data = self._bytes_of(packet)
-        if self._max_packet is not None and len(data) > self._max_packet:
+        return self.publish_bytes(self._bytes_of(packet))
+
+    def publish_bytes(self, packet: bytes) -> bool:
+        """The same with a message in its packet."""
+        if self.max_packet is not None and len(packet) > self.max_packet:
             self._front.count("mqtt too large")
             return False
-        self._write(data)
+        self.write(packet)
         return True
 
     def send(self, packet: mqtt5.Packet) -> None:
-        self._write(self._bytes_of(packet))
+        self.write(self._bytes_of(packet))
 
     def _bytes_of(self, packet: mqtt5.Packet) -> bytes:
         return v311.written(packet) if self._reader.version == 4 else packet.write()
 
-    def _write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> None:
         if self._over or not data:
             return
         if not self._batch:
@@ -314,7 +330,10 @@ class MqttConnection(asyncio.Protocol):
         batch, self._batch = self._batch, []
         if not batch or self._transport is None or self._over:
             return
-        self._transport.writelines(batch)
+        if len(batch) == 1:
+            self._transport.write(batch[0])
+        else:
+            self._transport.writelines(batch)
         if self._transport.get_write_buffer_size() > _HIGH_BYTES:
             self._stop_listening()
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from semcast.model import SemcastError
@@ -57,12 +57,17 @@ class Feed:
         *,
         session: str | None = None,
         expiry_s: float | None = None,
+        cursor: Mapping[str, int] | None = None,
+        idle: Callable[[Feed], bool] | None = None,
     ) -> None:
-        """Subscribe for ``client``, which is this feed's alone; with a ``session`` the overlay keeps it."""
+        """Subscribe for ``client``, which is this feed's alone; with a ``session`` the overlay keeps it.
+
+        ``cursor`` is where it begins; ``idle`` is asked whenever nothing is left to be given: is it over now?
+        """
         self.profile = profile
         self.takers: list[Taker] = []
         self.over = False
-        self._failed = failed
+        self._failed, self._idle = failed, idle
         self._asking = 0
         self._unsettled: deque[Entry] = deque()
         self._gaps: list[str] = []
@@ -72,9 +77,25 @@ class Feed:
         self._client = client
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.subscription = client.subscribe(
-            profile.stream, profile, session=session, ordered=True, expiry_s=expiry_s, on_gap=self._gap
+            profile.stream, profile, session=session, ordered=True, expiry_s=expiry_s, cursor=cursor, on_gap=self._gap
         )
         self._tasks = {asyncio.get_running_loop().create_task(self._pump())}
+
+    def join(self, taker: Taker) -> None:
+        """Give messages to somebody, too."""
+        if taker not in self.takers:
+            self.takers.append(taker)
+        self.wake()
+
+    def part(self, taker: Taker) -> None:
+        self.takers.remove(taker)
+
+    @property
+    def given(self) -> dict[str, int]:
+        """Per source: everything through here was given."""
+        subscription = self.subscription
+        above = {source: max(numbers) for source, numbers in subscription.have.items() if numbers}
+        return {s: max(at, above.get(s, 0)) for s, at in (above | subscription.cursor).items()}
 
     def wake(self) -> None:
         """A taker may be ready that was not."""
@@ -153,7 +174,7 @@ class Feed:
 
     async def _next(self) -> Received:
         while (received := self.subscription.ready()) is None:
-            if self.subscription.over:
+            if self.subscription.over or (self._idle is not None and not self._unsettled and self._idle(self)):
                 raise _Over
             await self.subscription.news()
         return received

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import mqtt5
@@ -16,6 +16,7 @@ from semcast.model import SemcastError
 from semcast.model.message import ProfileText
 from semcast.net.broker import BrokerHost
 from semcast.net.clients.local import LocalClient
+from semcast.net.mqtt.common import Common
 from semcast.net.mqtt.connection import MqttConnection
 from semcast.net.mqtt.feed import Feed
 from semcast.net.mqtt.intake import Intake
@@ -43,6 +44,7 @@ class MqttFront:
         self.connections: set[MqttConnection] = set()
         self.stopping = False
         self._groups: dict[tuple[Shared, ProfileText], Feed] = {}
+        self._commons: dict[ProfileText, Common] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         topology = host.view.overlay()
@@ -70,10 +72,13 @@ class MqttFront:
                 session.expiring.cancel()
             if session.will is not None:
                 session.will[1].cancel()
-            for feed in [wanted.feed for wanted in session.wanted.values() if not wanted.shared]:
-                self.spawn(feed.close(keep=True))
+            for wanted in session.wanted.values():
+                if not wanted.shared and isinstance(wanted.feed, Feed):
+                    self.spawn(wanted.feed.close(keep=True))
         for feed in self._groups.values():
             self.spawn(feed.close(keep=True))
+        for common in self._commons.values():
+            self.spawn(common.close())
         while self._tasks:
             await asyncio.wait(list(self._tasks))
         await self.intake.stop()
@@ -186,14 +191,59 @@ class MqttFront:
             self._groups[key] = self._open(profile, name, _GROUP_EXPIRY_S)
         return self._groups[key]
 
-    def _open(self, profile: ProfileText, name: str | None, expiry_s: float) -> Feed:
+    def common(self, profile: ProfileText) -> Common:
+        """The feed of all who want the same at QoS 0, as long as they are connected."""
+        if profile not in self._commons:
+            self._commons[profile] = Common(self, profile, self._common_failed)
+        return self._commons[profile]
+
+    def set_apart(self, session: Session, filter: str) -> None:
+        """Give a session a feed of its own, which goes on where the common one is."""
+        common = session.wanted[filter].feed
+        self.count("mqtt set apart")
+        session.move(filter, lambda cursor: self._open(common.profile, None, 0.0, cursor, self._caught_up))
+        self._left_alone(common)
+
+    def _caught_up(self, feed: Feed) -> bool:
+        """A feed has nothing left to give: can its taker have a common one instead?"""
+        session = next((taker for taker in feed.takers if isinstance(taker, Session)), None)
+        filter = session.filter_of(feed) if session is not None else None
+        if session is None or filter is None or session.connection is None or not session.connection.keeps_up:
+            return False
+        wanted = session.wanted[filter]
+        common = self._commons.get(feed.profile)
+        if common is None or wanted.qos or wanted.no_local:
+            return False
+        given = feed.given
+        if any(given.get(source, 0) < number for source, number in common.given.items()):
+            return False
+        session.rejoin(filter, common)
+        self.spawn(feed.close())
+        return True
+
+    def _left_alone(self, feed: Feed | Common) -> asyncio.Task[None] | None:
+        """End a feed that nobody takes from."""
+        if feed.takers:
+            return None
+        self._groups = {key: other for key, other in self._groups.items() if other is not feed}
+        self._commons = {key: other for key, other in self._commons.items() if other is not feed}
+        return self.spawn(feed.close())
+
+    def _open(
+        self,
+        profile: ProfileText,
+        name: str | None,
+        expiry_s: float,
+        cursor: dict[str, int] | None = None,
+        idle: Callable[[Feed], bool] | None = None,
+    ) -> Feed:
         gateway = self.host.node.gateway
         known = gateway.sessions.get(name) if gateway is not None and name is not None else None
         if known is not None:
             profile = known.profile  # the last that was live, whether we had time to note it or not
         client = LocalClient(self.host)
         try:
-            return Feed(client, profile, self._failed, session=name, expiry_s=expiry_s)
+            return Feed(client, profile, self._failed, session=name, expiry_s=expiry_s, cursor=cursor, idle=idle)
         except SemcastError:
             self.host.forget_local(client.name)
             raise
@@ -203,19 +253,23 @@ class MqttFront:
         wanted = session.remove(filter)
         if wanted is None:
             return None
-        if wanted.feed.takers:
-            return self.spawn(asyncio.sleep(0))
-        self._groups = {key: feed for key, feed in self._groups.items() if feed is not wanted.feed}
-        return self.spawn(wanted.feed.close())
+        return self._left_alone(wanted.feed) or self.spawn(asyncio.sleep(0))
 
     def _failed(self, feed: Feed, reason: str) -> None:
         """A subscription cannot go on: whoever has it is told by the end of its connection."""
         for session in list(self.sessions.values()):
             filter = session.filter_of(feed)
             if filter is not None:
-                self.release(session, filter)
-                if session.connection is not None:
-                    session.connection.end(MqttError(Disconnect.UNSPECIFIED_ERROR, f"{filter}: {reason}"))
+                self._give_up(session, filter, reason)
+
+    def _common_failed(self, common: Common, reason: str) -> None:
+        for member in common.members:
+            self._give_up(member.session, member.filter, reason)
+
+    def _give_up(self, session: Session, filter: str, reason: str) -> None:
+        self.release(session, filter)
+        if session.connection is not None:
+            session.connection.end(MqttError(Disconnect.UNSPECIFIED_ERROR, f"{filter}: {reason}"))
 
     # --- elsewhere
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from semcast.model.message import Message
 from semcast.net.broker import BrokerHost
@@ -41,7 +41,14 @@ class Intake:
     def publish(self, source: str, message: Message) -> asyncio.Future[Receipt]:
         """Done when the message is durable. Refused, at once or later, where it does not fit its stream."""
         receipt = self._client.publisher(source).offer(message)
-        size = len(message.payload) + _BESIDE
+        return self._counted(receipt, len(message.payload) + _BESIDE)
+
+    def publish_all(self, source: str, messages: Sequence[Message]) -> None:
+        """Messages that fit their streams, and of which nobody asks what becomes of them."""
+        receipt = self._client.publisher(source).offer_all(messages)
+        self._counted(receipt, sum([len(message.payload) for message in messages]) + _BESIDE * len(messages))
+
+    def _counted(self, receipt: asyncio.Future[Receipt], size: int) -> asyncio.Future[Receipt]:
         self._waiting += size
         self._full = self._full or self._waiting > HIGH_BYTES
         receipt.add_done_callback(lambda done: self._settled(done, size))

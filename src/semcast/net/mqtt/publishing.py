@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import mqtt5
 from mqtt5 import DisconnectReasonCode as Disconnect
 from mqtt5 import PubAckReasonCode as PubAck
 
 from semcast.model import SemcastError
+from semcast.model.message import Message
 from semcast.net.clients.messages import Receipt
-from semcast.net.mqtt.properties import message_of
+from semcast.net.mqtt.properties import FROM, message_of
 from semcast.net.mqtt.session import Session
 from semcast.net.mqtt.wire import MqttError, fitting
 
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 RECEIVE_MAX = 1024
 """Messages of QoS 1 that a client may have under way."""
 ALIASES = 64
+_KNOWN_TOPICS = 1 << 12
+
+
+class Known(NamedTuple):
+    """Where the messages of a topic belong."""
+
+    stream: str
+    topic: str | None
 
 
 class Publishing:
@@ -34,6 +43,8 @@ class Publishing:
         self._front, self._session, self._send, self._tells = front, session, send, tells
         self._acks: deque[tuple[int, asyncio.Future[Receipt] | PubAck, str]] = deque()
         self._aliases: dict[int, str] = {}
+        self.known: dict[bytes, Known] = {}
+        """Topics on which messages were published, and where they belong."""
         self._source: str | None = None
 
     def publish(self, packet: mqtt5.PublishPacket) -> None:
@@ -57,6 +68,35 @@ class Publishing:
         if packet.packet_id is not None:
             self._acks.append((packet.packet_id, receipt, ""))
             receipt.add_done_callback(self._acknowledge)
+        else:
+            self._learn(topic, stream, within)
+
+    def _learn(self, topic: str, stream: str, within: str | None) -> None:
+        if len(self.known) >= _KNOWN_TOPICS:
+            self.known.clear()
+        self.known[topic.encode()] = Known(stream, within)
+
+    def publish_all(self, run: list[tuple[Known, bytes]]) -> None:
+        """Take messages of QoS 0 in that were read in one go; the same as one after the other."""
+        sender = self._session.client_id if self._session.tells_sender else None
+        headers = () if sender is None else ((FROM, sender),)
+        now_ms = self._front.intake.now_ms()
+        messages = [Message(stream, payload, topic, now_ms, None, headers) for (stream, topic), payload in run]
+        refusal = self._front.host.streams.refusal
+        fit = next((place for place, message in enumerate(messages) if refusal(message) is not None), len(messages))
+        try:
+            if fit:
+                if self._source is None:
+                    self._source = self._front.intake.source()
+                self._front.intake.publish_all(self._source, messages[:fit])
+        except SemcastError as error:
+            raise self._refused(PubAck.PAYLOAD_FORMAT_INVALID, str(error)) from None
+        if fit < len(messages):
+            raise self._refused(PubAck.PAYLOAD_FORMAT_INVALID, str(refusal(messages[fit])))
+
+    def _refused(self, code: PubAck, reason: str) -> MqttError:
+        self._front.count("mqtt refused")
+        return MqttError(Disconnect(code.value), reason)
 
     def _check(self, packet: mqtt5.PublishPacket) -> None:
         if packet.qos.value > 1:
@@ -84,9 +124,9 @@ class Publishing:
 
     def _unfit(self, packet: mqtt5.PublishPacket, code: PubAck, reason: str) -> None:
         """Tell why a message is refused: by its acknowledgement, or, where there is none, by the connection's end."""
-        self._front.count("mqtt refused")
         if packet.packet_id is None:
-            raise MqttError(Disconnect(code.value), reason)
+            raise self._refused(code, reason)
+        self._front.count("mqtt refused")
         self._acks.append((packet.packet_id, code, reason))
         self._acknowledge()
 

@@ -8,12 +8,14 @@ overlay's own durable sessions.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import mqtt5
 from mqtt5 import SubAckReasonCode as SubAck
 
+from semcast.net.mqtt.common import Common
 from semcast.net.mqtt.feed import Entry, Feed
 from semcast.net.mqtt.properties import Expired, packet_of, sender_of
 
@@ -28,7 +30,7 @@ _IDS = 65535
 class Wanted:
     """One filter of a client."""
 
-    feed: Feed
+    feed: Feed | Common
     qos: int
     no_local: bool
     identifier: int | None
@@ -61,22 +63,43 @@ class Session:
     def add(self, filter: str, wanted: Wanted) -> None:
         """Have a filter, in place of an equal one."""
         self.wanted[filter] = wanted
-        self._by_feed[wanted.feed] = filter
-        if self not in wanted.feed.takers:
-            wanted.feed.takers.append(self)
-        wanted.feed.wake()
+        if isinstance(wanted.feed, Common):
+            wanted.feed.join(self, filter)
+        else:
+            self._by_feed[wanted.feed] = filter
+            wanted.feed.join(self)
 
     def remove(self, filter: str) -> Wanted | None:
         """No more of a filter; what is under way for it is settled, or goes to others of its group."""
         wanted = self.wanted.pop(filter, None)
         if wanted is None:
             return None
-        feed = wanted.feed
-        del self._by_feed[feed]
-        feed.takers.remove(self)
-        if wanted.shared:
-            feed.again(self._reclaimed(feed))
+        self._part(filter, wanted.feed)
+        if wanted.shared and isinstance(wanted.feed, Feed):
+            wanted.feed.again(self._reclaimed(wanted.feed))
         return wanted
+
+    def _part(self, filter: str, feed: Feed | Common) -> dict[str, int]:
+        """Take nothing more from a feed; from a common one, the positions through which it gave everything."""
+        if isinstance(feed, Common):
+            return feed.part(self, filter)
+        del self._by_feed[feed]
+        feed.part(self)
+        return {}
+
+    def move(self, filter: str, open: Callable[[dict[str, int]], Feed]) -> None:
+        """Leave a common feed for one that goes on where it was."""
+        wanted = self.wanted[filter]
+        feed = open(self._part(filter, wanted.feed))
+        self.add(filter, replace(wanted, feed=feed))
+
+    def rejoin(self, filter: str, common: Common) -> None:
+        """Leave a feed of its own, which is idle, for one that gave no more."""
+        wanted = self.wanted[filter]
+        assert isinstance(wanted.feed, Feed)
+        self._part(filter, wanted.feed)
+        self.wanted[filter] = replace(wanted, feed=common)
+        common.join(self, filter, wanted.feed.given)
 
     def filter_of(self, feed: Feed) -> str | None:
         return self._by_feed.get(feed)
@@ -103,7 +126,7 @@ class Session:
         """The client is gone; what it shares with others is theirs."""
         self.connection, self.away_ms = None, self.front.intake.now_ms()
         for wanted in self.wanted.values():
-            if wanted.shared:
+            if wanted.shared and isinstance(wanted.feed, Feed):
                 wanted.feed.again(self._reclaimed(wanted.feed))
 
     def _reclaimed(self, feed: Feed) -> list[Entry]:

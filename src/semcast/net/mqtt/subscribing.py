@@ -12,6 +12,8 @@ from mqtt5 import UnsubAckReasonCode as UnsubAck
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
+from semcast.net.mqtt.common import Common
+from semcast.net.mqtt.feed import Feed
 from semcast.net.mqtt.names import shared
 from semcast.net.mqtt.session import Session, Wanted, granted
 from semcast.net.mqtt.wire import MqttError, told
@@ -63,12 +65,19 @@ async def _one(
     if known is not None and not _can_become(known, profile):
         front.release(session, filter)
         known = None
-    feed = known.feed if known is not None else front.feed(session, filter, profile, share)
+    together = share is None and not session.durable and not qos and not wish.no_local
+    if known is not None and isinstance(known.feed, Common) and not (together and known.feed.profile == profile):
+        front.set_apart(session, filter)
+        known = session.wanted[filter]
+    if known is not None:
+        feed = known.feed
+    else:
+        feed = front.common(profile) if together else front.feed(session, filter, profile, share)
     session.add(filter, Wanted(feed, qos, wish.no_local, packet.subscription_id, include, share is not None))
     front.save(session)
     try:
         await feed.live()
-        if feed.profile != profile:
+        if feed.profile != profile and isinstance(feed, Feed):
             await feed.replace(profile)
             front.save(session)
     except SemcastError:

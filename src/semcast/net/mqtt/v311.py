@@ -25,12 +25,13 @@ def to_v5(frame: bytes) -> bytes:
     change = _INBOUND.get(frame[0] >> 4)
     if change is None:
         return frame
-    body = frame[_header(frame) :]
+    body = frame[header(frame) :]
     changed = change(frame[0], body)
     return frame if changed is None else bytes((frame[0],)) + length_of(len(changed)) + changed
 
 
-def _header(frame: bytes) -> int:
+def header(frame: bytes) -> int:
+    """Bytes of a packet before what its length counts."""
     at = 1
     while frame[at] & 0x80:
         at += 1

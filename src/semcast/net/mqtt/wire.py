@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TypeVar
 
 import mqtt5
 from mqtt5 import DisconnectReasonCode as Disconnect
 
 from semcast.model import ProfileError, SemcastError
 from semcast.net.mqtt import v311
+from semcast.net.mqtt.plain import PLAIN, plain_run
 
 MAX_PACKET = 4 << 20
 """Bytes of a packet that is taken in, at most; a client is told so when it connects."""
@@ -17,6 +20,8 @@ _LENGTH_BYTES = 4
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _CONNECT = 0x10
 _V5 = 5
+
+Place = TypeVar("Place")
 
 
 class MqttError(Exception):
@@ -62,7 +67,36 @@ class Reader:
             frame = v311.to_v5(frame)
         return decoded(frame)
 
+    def run(self, known: Mapping[bytes, Place]) -> list[tuple[Place, bytes]]:
+        """The plain messages that come next, each with what is known of its topic, and its payload.
+
+        Plain is QoS 0 without properties, on a topic that is known; with anything else ``next`` goes on.
+        """
+        if not self.version or self._at >= len(self._buffer) or self._buffer[self._at] != PLAIN:
+            return []
+        if not known or self._whole() is None:
+            return []  # it is not copied before it is all there
+        data = bytes(memoryview(self._buffer)[self._at :])
+        found, end = plain_run(data, self.version == _V5, known)
+        self._pass(self._at + end)
+        return found
+
     def _frame(self) -> bytes | None:
+        end = self._whole()
+        if end is None:
+            return None
+        frame = bytes(memoryview(self._buffer)[self._at : end])
+        self._pass(end)
+        return frame
+
+    def _pass(self, end: int) -> None:
+        self._at = end
+        if end == len(self._buffer) or end > 1 << 16:
+            del self._buffer[:end]
+            self._at = 0
+
+    def _whole(self) -> int | None:
+        """Where the next packet ends, if it is all there."""
         buffer, at = self._buffer, self._at
         length = shift = 0
         for place in range(at + 1, at + 2 + _LENGTH_BYTES):
@@ -79,14 +113,7 @@ class Reader:
         if length > most:
             raise MqttError(Disconnect.PACKET_TOO_LARGE, f"a packet of {length:,} bytes; {most:,} are the most")
         end = place + 1 + length
-        if end > len(buffer):
-            return None
-        frame = bytes(memoryview(buffer)[at:end])
-        self._at = end
-        if end == len(buffer) or end > 1 << 16:
-            del buffer[:end]
-            self._at = 0
-        return frame
+        return None if end > len(buffer) else end
 
 
 def connects(head: bytes) -> bool:
