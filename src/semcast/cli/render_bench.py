@@ -21,6 +21,9 @@ def show(report: dict[str, Any]) -> None:
     if report["benchmark"] == "forward":
         show_forward(report)
         return
+    if report["benchmark"] in ("mqtt", "publish"):
+        show_clients(report)
+        return
     if report["benchmark"] == "schemes":
         show_schemes(report)
         return
@@ -88,10 +91,28 @@ def show_forward(report: dict[str, Any]) -> None:
         _targets(report["targets"])
 
 
+def show_clients(report: dict[str, Any]) -> None:
+    """Every cell beside the peer."""
+    peer = report["peer"]
+    columns = ("", "k/s", f"times {peer}", "k/CPU-s", f"times {peer}", "CPU", "kept waiting")
+    for cell in report["cells"]:
+        what = cell["case"] if "case" in cell else f"{cell['under_way']:,} under way"
+        title = f"{what}, {cell['bytes']} bytes; load average {cell['load_average']}"
+        rows = [[name, *_forward_figures(record)] for name, record in cell["contenders"].items()]
+        render.table(title, columns, [row[: len(columns)] for row in rows], render.stdout)
+    rows = [
+        [f"{hop['case']}: {n}", _number(p50)] for hop in report.get("latency", ()) for n, p50 in hop["p50_us"].items()
+    ]
+    if rows:
+        render.table("Until all subscribers have a message, one at a time: median, µs", None, rows, render.stdout)
+    if not report["quick"]:
+        _targets(report["targets"])
+
+
 def _forward_figures(record: dict[str, Any]) -> list[str]:
     thousands = (record["per_second"] / 1000, record.get("ratio"), record["per_cpu_second"] / 1000)
     shares = (f"{record['cpu_share']:.0%}", f"{record['waited_share']:.0%}")
-    return [*map(_number, thousands), _number(record.get("ratio_cpu")), *shares, _number(record["lost"])]
+    return [*map(_number, thousands), _number(record.get("ratio_cpu")), *shares, _number(record.get("lost"))]
 
 
 def show_xpath(report: dict[str, Any]) -> None:

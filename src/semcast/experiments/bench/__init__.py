@@ -6,6 +6,7 @@ that meets. A benchmark in which two contenders disagree about a match is no ben
 Nothing here draws: the command line turns a report into tables.
 """
 
+from semcast.experiments.bench.clients import run_mqtt, run_publish
 from semcast.experiments.bench.forward import run_forward
 from semcast.experiments.bench.matching import Options, run_matching
 from semcast.experiments.bench.mixed import run_mixed
@@ -21,6 +22,8 @@ BENCHMARKS = {
     "forward": run_forward,
     "matching": run_matching,
     "mixed": run_mixed,
+    "mqtt": run_mqtt,
+    "publish": run_publish,
     "schemes": run_schemes,
     "semantic": run_semantic,
     "topics": run_topics,
@@ -37,6 +40,8 @@ __all__ = [
     "run_forward",
     "run_matching",
     "run_mixed",
+    "run_mqtt",
+    "run_publish",
     "run_schemes",
     "run_semantic",
     "run_topics",

@@ -44,10 +44,10 @@ def contenders(
     return found
 
 
-def contest(taking: Sequence[Contender], rounds: int, seconds: float) -> dict[str, Any]:
+def contest(taking: Sequence[Contender], rounds: int, seconds: float, peer: str = PEER) -> dict[str, Any]:
     """What each delivers per second and per CPU-second of its process: medians over the rounds.
 
-    Ratios to nats-server are medians of each round's ratio, None where it is not there.
+    Ratios to the peer are medians of each round's ratio; there are none where it is not there.
     """
     laps: dict[str, list[Lap]] = {one.name: [] for one in taking}
     for one in taking:
@@ -55,7 +55,7 @@ def contest(taking: Sequence[Contender], rounds: int, seconds: float) -> dict[st
     for turn in range(rounds):
         for one in taking if turn % 2 == 0 else reversed(taking):
             laps[one.name].append(one.loop.run(one.load, seconds))
-    return {name: _record(own, laps.get(PEER)) for name, own in laps.items()}
+    return {name: _record(own, laps.get(peer)) for name, own in laps.items()}
 
 
 def _record(own: list[Lap], peer: list[Lap] | None) -> dict[str, Any]:

@@ -111,16 +111,16 @@ def _targets(report: dict[str, Any], quick: bool) -> list[dict[str, Any]]:
         record = raced.get(f"semcast, {each} per frame", {})
         for key, what in (("ratio", "second"), ("ratio_cpu", "CPU-second")):
             name = f"1→10, 256 B, {each} per frame: messages per {what} over nats-server's"
-            found.append(_target(name, record.get(key), quick, at_least=wanted))
+            found.append(target(name, record.get(key), quick, at_least=wanted))
     for hop in report["latency"]:
         name = f"1→{hop['fan']}: p50 hop latency over nats-server's"
-        found.append(_target(name, hop.get("ratio"), quick, at_most=1.5))
+        found.append(target(name, hop.get("ratio"), quick, at_most=1.5))
     name = "messages per second of nine siblings beside a stopped child, over without"
-    found.append(_target(name, report["stopped_child"]["ratio"], quick, at_least=0.9))
+    found.append(target(name, report["stopped_child"]["ratio"], quick, at_least=0.9))
     return found
 
 
-def _target(
+def target(
     name: str, measured: float | None, quick: bool, at_least: float | None = None, at_most: float | None = None
 ) -> dict[str, Any]:
     met = None

@@ -71,62 +71,73 @@ def start_semcast(folder: Path) -> tuple[Server, Stage]:
 
 def start_nats(folder: Path) -> Server | None:
     """None where it is not installed."""
-    program = _program("nats-server")
-    if program is None:
+    found = program("nats-server")
+    if found is None:
         return None
-    port, config = _free_port(), folder / "nats.conf"
+    port, config = free_port(), folder / "nats.conf"
     config.write_text(f'listen: "127.0.0.1:{port}"\nping_interval: "1h"\n')
-    process = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    server = Server("nats-server", process, lambda: _end(process))
+    process = subprocess.Popen([found, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = Server("nats-server", process, lambda: end(process))
     receivers = [_nats_line(port, [fan for fan in FANS if place < fan]) for place in range(len(RECEIVERS))]
     return server.connected(_nats_line(port, []), receivers)
 
 
 def start_mosquitto(folder: Path) -> Server | None:
     """None where it is not installed."""
-    program = _program("mosquitto")
-    if program is None:
+    found = mosquitto(folder)
+    if found is None:
         return None
-    port, config = _free_port(), folder / "mosquitto.conf"
+    server, port = found
+    receivers = [
+        mqtt_line(port, f"r{place}", [subject(fan) for fan in FANS if place < fan]) for place in range(len(RECEIVERS))
+    ]
+    return server.connected(mqtt_line(port, "s", []), receivers)
+
+
+def mosquitto(folder: Path) -> tuple[Server, int] | None:
+    """The server and its port; None where it is not installed."""
+    found = program("mosquitto")
+    if found is None:
+        return None
+    port, config = free_port(), folder / "mosquitto.conf"
     config.write_text(
         f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nset_tcp_nodelay true\n"
         "max_queued_messages 0\nlog_dest none\n"
     )
-    process = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    server = Server("mosquitto", process, lambda: _end(process))
-    receivers = [_mqtt_line(port, f"r{place}", [fan for fan in FANS if place < fan]) for place in range(len(RECEIVERS))]
-    return server.connected(_mqtt_line(port, "s", []), receivers)
+    process = subprocess.Popen([found, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return Server("mosquitto", process, lambda: end(process)), port
 
 
 def _nats_line(port: int, fans: list[int]) -> socket.socket:
-    line = _connect(port)
-    _expect(line, b"INFO")
+    line = connect(port)
+    expect(line, b"INFO")
     line.sendall(b'CONNECT {"verbose":false,"pedantic":false}\r\n')
     for number, fan in enumerate(fans, 1):
         line.sendall(b"SUB %s %d\r\n" % (subject(fan).encode(), number))
     line.sendall(b"PING\r\n")
-    _expect(line, b"PONG")
+    expect(line, b"PONG")
     return line
 
 
-def _mqtt_line(port: int, client: str, fans: list[int]) -> socket.socket:
-    line = _connect(port)
+def mqtt_line(port: int, client: str, filters: list[str]) -> socket.socket:
+    """A client of MQTT 3.1.1 that has subscribed at QoS 0."""
+    line = connect(port)
     line.sendall(mqtt_connect(client))
-    _expect(line, b"\x20\x02\x00\x00")
-    for fan in fans:
-        line.sendall(mqtt_subscribe(subject(fan)))
-        _expect(line, b"\x90\x03")
+    expect(line, b"\x20\x02\x00\x00")
+    for filter in filters:
+        line.sendall(mqtt_subscribe(filter))
+        expect(line, b"\x90\x03")
     return line
 
 
-def _expect(line: socket.socket, answer: bytes) -> None:
+def expect(line: socket.socket, answer: bytes) -> None:
     line.settimeout(_START_S)
     found = line.recv(1 << 16)
     if not found.startswith(answer):
         raise SemcastError(f"a server answered {found[:40]!r} instead of {answer!r}")
 
 
-def _connect(port: int) -> socket.socket:
+def connect(port: int) -> socket.socket:
     until = time.monotonic() + _START_S
     while True:
         try:
@@ -140,17 +151,17 @@ def _connect(port: int) -> socket.socket:
         return line
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return int(taken.getsockname()[1])
 
 
-def _program(name: str) -> str | None:
+def program(name: str) -> str | None:
     more = os.environ.get("SEMCAST_PEERS", "/usr/sbin:/usr/local/sbin")  # where servers are, and many a PATH is not
     return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", ""), more)))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
         process.wait(10)

@@ -1,0 +1,113 @@
+"""`semcast bench publish`: messages that are durable when they are acknowledged, beside JetStream's default."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from semcast.experiments.bench.clients.publishers import Jetstream, Ours, Publisher, Stint, jetstream
+from semcast.experiments.bench.clients.single import Single
+from semcast.experiments.bench.forward.run import target
+from semcast.experiments.bench.matching import Options
+from semcast.experiments.bench.race import Say
+from semcast.experiments.bench.report import machine, versions
+
+PEER = "JetStream"
+
+
+@dataclass(frozen=True)
+class Size:
+    bytes: tuple[int, ...] = (256, 1024)
+    under_way: tuple[int, ...] = (256, 4096)
+    """Messages that are not acknowledged yet, at most."""
+    rounds: int = 7
+    seconds: float = 1.0
+
+
+QUICK = Size((256,), (256,), 1, 0.2)
+
+
+def run_publish(options: Options, say: Say) -> dict[str, Any]:
+    """Measure and return the report, as plain data."""
+    begin, size = time.perf_counter(), QUICK if options.quick else Size()
+    rng = np.random.default_rng(options.seed)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="semcast-bench-")))
+        say("starting the servers")
+        ours = Single(folder / "semcast")
+        stack.callback(ours.stop)
+        publishers: list[Publisher] = [Ours(ours.server, ours.port)]
+        peer = jetstream(folder)
+        if peer is None:
+            say("!!! nats-server is not installed: NOTHING IS MEASURED AGAINST IT (apt-get install nats-server)")
+        else:
+            server, port = peer
+            stack.callback(server.stop)
+            publishers.append(Jetstream(server, port))
+        cells = [
+            _cell(publishers, body, under_way, size, rng, say) for body in size.bytes for under_way in size.under_way
+        ]
+    return {
+        "benchmark": "publish",
+        "peer": PEER,
+        "quick": options.quick,
+        "seed": options.seed,
+        "machine": machine(),
+        "versions": versions(),
+        "cells": cells,
+        "targets": targets(cells, options.quick),
+        "seconds": round(time.perf_counter() - begin, 1),
+    }
+
+
+def _cell(
+    publishers: Sequence[Publisher], body: int, under_way: int, size: Size, rng: np.random.Generator, say: Say
+) -> dict[str, Any]:
+    say(f"{body} bytes, {under_way} under way")
+    bodies = [rng.bytes(body) for _ in range(256)]
+    busy = round(os.getloadavg()[0], 1)
+    stints: dict[str, list[Stint]] = {one.name: [] for one in publishers}
+    for one in publishers:
+        one.publish(bodies, under_way, size.seconds / 5)
+    for turn in range(size.rounds):
+        for one in publishers if turn % 2 == 0 else reversed(publishers):
+            stints[one.name].append(one.publish(bodies, under_way, size.seconds))
+    raced = {name: _record(own, stints.get(PEER)) for name, own in stints.items()}
+    return {"bytes": body, "under_way": under_way, "load_average": busy, "contenders": raced}
+
+
+def _record(own: list[Stint], peer: list[Stint] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "per_second": round(median(one.per_second for one in own)),
+        "per_cpu_second": round(median(one.per_cpu_second for one in own)),
+        "cpu_us_per_message": round(median(1e6 / one.per_cpu_second for one in own), 2),
+        "cpu_share": round(median(one.cpu_s / one.wall_s for one in own), 2),
+        "waited_share": round(median(one.waited_s / one.wall_s for one in own), 2),
+    }
+    if peer is not None:
+        pairs = list(zip(own, peer, strict=True))
+        found["ratio"] = round(median(a.per_second / b.per_second for a, b in pairs), 2)
+        found["ratio_cpu"] = round(median(a.per_cpu_second / b.per_cpu_second for a, b in pairs), 2)
+    return found
+
+
+def targets(cells: Sequence[dict[str, Any]], quick: bool) -> list[dict[str, Any]]:
+    return [
+        target(
+            f"{cell['bytes']} B, {cell['under_way']} under way: durable messages per {what} over {PEER}'s",
+            cell["contenders"]["semcast"].get(key),
+            quick,
+            at_least=1,
+        )
+        for cell in cells
+        for key, what in (("ratio", "second"), ("ratio_cpu", "CPU-second"))
+    ]
