@@ -19,7 +19,7 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Which: forward, matching, mixed, mqtt, publish, schemes, semantic, topics, trees, xpath. Default: all.",
+            help="Of: forward, matching, mixed, mqtt, publish, schemes, semantic, topics, trees, xpath. Default: all.",
             show_default=False,
         ),
     ] = None,

@@ -7,7 +7,7 @@ stream leaves a quiet one its place; large ones are left out, which bounds the m
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from semcast.model.message import Message
@@ -46,6 +46,11 @@ class Sampling:
         if len(message.payload) <= LARGEST:
             seen = Seen(number, epoch, message, routed.profiles, routed.routes)
             self._shown.setdefault(message.stream, deque(maxlen=SHOWN)).append(seen)
+
+    def take_all(self, first: int, epoch: int, messages: Sequence[Message], routed: Sequence[Routed]) -> None:
+        """The same for messages that follow each other."""
+        for row in range(-first % self.every, len(messages), self.every):
+            self.take(first + row, epoch, messages[row], routed[row])
 
     @property
     def shown(self) -> Mapping[str, deque[Seen]]:

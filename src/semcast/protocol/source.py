@@ -146,8 +146,9 @@ class Source:
         if isinstance(expected, list):
             return expected
         new = publish.messages[expected - publish.first :]
+        refusal = self._streams.refusal
         for number, message in enumerate(new, expected):
-            unfit = self._streams.refusal(message)
+            unfit = refusal(message)
             if unfit is not None:
                 return [Send(sender, Refused(publish.origin, publish.first, unfit, unfit=number))]
         self._append(publish.origin, expected, new)
@@ -205,14 +206,17 @@ class Source:
 
     def _append(self, origin: str, first: int, messages: tuple[Message, ...]) -> None:
         assert self.following is not None
-        end = self.log.end
+        end, epoch = self.log.end, self.epoch
         routed = self.following.route(messages)
+        numbers = range(end + 1, end + 1 + len(messages))
+        ahead = first - end - 1
         self.log.append(
-            Record(end + 1 + place, origin, first + place, self.epoch, way.routes, packed(message))
-            for place, (message, way) in enumerate(zip(messages, routed, strict=True))
+            [
+                Record(number, origin, number + ahead, epoch, way.routes, packed(message))
+                for number, message, way in zip(numbers, messages, routed, strict=True)
+            ]
         )
-        for place, (message, way) in enumerate(zip(messages, routed, strict=True)):
-            self.sampling.take(end + 1 + place, self.epoch, message, way)
+        self.sampling.take_all(end + 1, epoch, messages, routed)
 
     def synced(self, through: int) -> tuple[list[Command], list[Outgoing]]:
         """What is durable is sent and acknowledged."""

@@ -15,7 +15,7 @@ from semcast.model import SemcastError
 from semcast.protocol.frames import Key
 
 
-class Record(msgspec.Struct, frozen=True, array_like=True):
+class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A routed message: what is in the log is what is sent."""
 
     number: int
