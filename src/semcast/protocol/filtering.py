@@ -36,14 +36,19 @@ class FilteringTable:
         """Messages that have come for the first time, to every session that they concern."""
         commands: list[Command] = []
         matched = self._filter.match([unpacked(body) for _, body in new])
-        for (number, body), profiles in zip(new, matched, strict=True):
-            if profiles:
-                self.useful += 1
-                held = set(profiles)
-                self._recent.put(source, number, body, profiles)
+        concerned: dict[tuple[ProfileText, ...], tuple[frozenset[ProfileText], list[Session]]] = {}
+        for (number, body), names in zip(new, matched, strict=True):
+            if not names:
+                continue
+            profiles = tuple(names)
+            if profiles not in concerned:
                 holders = {session.id: session for profile in profiles for session in self._holders[profile]}
-                for session in holders.values():
-                    commands += session.offer(source, number, body, held)
+                concerned[profiles] = frozenset(profiles), list(holders.values())
+            self.useful += 1
+            held, sessions = concerned[profiles]
+            self._recent.put(source, number, body, profiles)
+            for session in sessions:
+                commands += session.offer(source, number, body, held)
         return commands
 
     def catch_up(self, session: Session, inbox: Inbox) -> list[Command]:
