@@ -21,7 +21,8 @@ from semcast.protocol.frames import (
     Switch,
     Switched,
 )
-from semcast.protocol.machine import Command, Event, Send, Settings
+from semcast.protocol.machine import Command, Event, MakePlan, PlanMade, Send, Settings
+from semcast.protocol.orders import Order
 from semcast.sim.stores import MemoryCoordinatorStore, StoreLine
 from semcast.trees import Broker, Link, Topology
 from tests.protocol.playbook import SETTINGS, frames, play, tick
@@ -92,6 +93,8 @@ class Reign:
     def __init__(self, world: World, name: str = "c", *, scheme: str = "masked", settings: Settings = SETTINGS,
                  incarnation: int = 1) -> None:  # fmt: skip
         self.world = world
+        self.slow = False
+        self.orders: list[Order] = []
         self.line = StoreLine(world.store)
         self.machine = Coordinator(
             name, store=self.line, topology=world.topology, scheme=scheme, settings=settings,
@@ -99,12 +102,26 @@ class Reign:
         )  # fmt: skip
 
     def hears(self, *events: Event | tuple[str, AnyFrame]) -> list[Command]:
-        return play(self.machine, *events, at=self.world.now)
+        return self._with_plans(play(self.machine, *events, at=self.world.now))
 
     def tick(self, after: float = 0.1) -> list[Command]:
         """Let time go by; nobody says anything."""
         self.world.now = round(self.world.now + after, 6)
-        return tick(self.machine, self.world.now)
+        return self._with_plans(tick(self.machine, self.world.now))
+
+    def _with_plans(self, commands: list[Command]) -> list[Command]:
+        """Plans that are ordered are made at once, unless they are ``slow``: then they wait for ``plan_made``."""
+        for command in commands:
+            if isinstance(command, MakePlan):
+                self.orders.append(command.order)
+                if not self.slow:
+                    commands = [*commands, *self.plan_made()]
+        return commands
+
+    def plan_made(self) -> list[Command]:
+        """The plan that was ordered first is there."""
+        order = self.orders.pop(0)
+        return self.hears(PlanMade(order.number, order.made()))
 
     def step(self, *, silent: Iterable[str] = (), deaf: Iterable[str] = (), after: float = 0.1,
              down: dict[str, tuple[str, ...]] | None = None) -> list[Command]:  # fmt: skip

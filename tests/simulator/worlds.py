@@ -15,7 +15,7 @@ from semcast.sim.parties import Party
 from semcast.sim.stores import MemoryLog
 from semcast.trees import Broker, Link, Topology
 
-CONCERNS = ("ticks", "syncs", "crashes", "network")
+CONCERNS = ("ticks", "syncs", "crashes", "network", "plans")
 
 
 def line(*delays_ms: float) -> Topology:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -18,7 +20,8 @@ from semcast.net.view import Member, OverlayView
 from semcast.protocol.codec import AnyView
 from semcast.protocol.data_view import DataView
 from semcast.protocol.frames import Answer, Ask, Counters, Greeting
-from semcast.protocol.machine import Command, Note, Received, Reorganise, Send
+from semcast.protocol.machine import Command, MakePlan, Note, PlanMade, Received, Reorganise, Send
+from semcast.protocol.orders import Order
 from semcast.protocol.stores import CoordinatorStore
 
 _STALE_S = 5.0
@@ -49,6 +52,8 @@ class CoordinatorHost(Host):
         self.counters: dict[str, tuple[float, dict[str, Any]]] = {}
         """Broker → when it reported, and what."""
         self.started_at = time.time()
+        self.planned_s = 0.0
+        """How long the last plan took."""
         self._roles = {broker.id: broker.roles for broker in topology.brokers}
         self._settings = settings
         self.machine = coordinator_of(name, view, store, seed, self.incarnation)
@@ -117,10 +122,28 @@ class CoordinatorHost(Host):
         for command in commands:
             if isinstance(command, Send):
                 self.say(command.to, command.frame)
+            elif isinstance(command, MakePlan):
+                # Not of a pool: those are waited for at exit, however long a plan takes that nobody wants any more.
+                threading.Thread(target=self._plan, args=(command.order,), name="semcast-plan", daemon=True).start()
             elif isinstance(command, Note):
                 self.notes[command.what] += 1
                 self.happened(command.what, command.details)
                 log.info("%s: %s %s", self.name, command.what, command.details)
+
+    def _plan(self, order: Order) -> None:
+        """Make a plan, in a thread of its own: meanwhile the lead is kept, and everybody is heard."""
+        begun = time.monotonic()
+        try:
+            event = PlanMade(order.number, order.made())
+        except Exception as error:
+            self._tell_loop(self._runner.fail, error)
+        else:
+            self.planned_s = time.monotonic() - begun
+            self._tell_loop(self._runner.feed, event)
+
+    def _tell_loop(self, call: Callable[[Any], None], about: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for it any more
+            self._loop.call_soon_threadsafe(call, about)
 
     def reorganise(self) -> bool:
         """Decide anew from statistics; False where another coordinator leads."""
@@ -166,6 +189,8 @@ class CoordinatorHost(Host):
             "term": self.machine.term,
             "epoch": deployment.epoch if deployment is not None else 0,
             "phase": state.get("phase", "settled"),
+            "planning": state.get("planning", False),
+            "planned_s": round(self.planned_s, 3),
             "draining": state.get("draining", 0),
             "channels": len(deployment.plan.channels) if deployment is not None else 0,
             "subscriptions": len(deployment.plan.subscriptions) if deployment is not None else 0,

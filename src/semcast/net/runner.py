@@ -82,13 +82,18 @@ class Runner:
         try:
             commands = self.machine.handle(event, self._loop.time())
         except Exception as error:
-            self._over = True
-            self._failed(error)
+            self.fail(error)
             return
         if self._store is None:
             self._do(commands)
         else:
             self._take(commands, self._store.puts > puts)
+
+    def fail(self, error: BaseException) -> None:
+        """Something that belongs to the machine has failed: it takes no more events."""
+        if not self._over:
+            self._over = True
+            self._failed(error)
 
     def also(self, command: Command) -> None:
         """Do what was decided beside the machine, behind all that it has said."""

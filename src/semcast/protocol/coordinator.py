@@ -1,8 +1,8 @@
 """Who decides: subscriptions in, plans out, one change at a time, each made before the old is broken.
 
-A change of plan is *installed* at all brokers, then sources are *switched* to it, each at the end of its log, then old
-trees are *drained*. Everything that was decided is in the store, so another coordinator, or this one after a crash,
-goes on from there.
+A plan is *ordered*, and made beside everything else, since that may take long. Then it is *installed* at all brokers,
+then sources are *switched* to it, each at the end of its log, then old trees are *drained*. Everything that was decided
+is in the store, so another coordinator, or this one after a crash, goes on from there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,19 @@ from semcast.protocol.frames import (
     Welcome,
 )
 from semcast.protocol.ledger import Ledger, Phase
-from semcast.protocol.machine import Command, Event, Note, Received, Reorganise, Send, Settings, Tick
+from semcast.protocol.machine import (
+    Command,
+    Event,
+    MakePlan,
+    Note,
+    PlanMade,
+    Received,
+    Reorganise,
+    Send,
+    Settings,
+    Tick,
+)
+from semcast.protocol.orders import Order
 from semcast.protocol.overlay import Overlay
 from semcast.protocol.planner import Planner, Wishes
 from semcast.protocol.rollout import Rollout, Wanted
@@ -55,7 +67,7 @@ class Coordinator:
         self._store = store
         self._topology = topology
         self._settings = settings
-        self._planner = Planner(scheme, channels, rng)
+        self._scheme, self._channels, self._rng = scheme, channels, rng
         self._leads_until = float("-inf")
         self._asked_at = float("-inf")
         self._ledger = Ledger(store)
@@ -67,6 +79,9 @@ class Coordinator:
         self._clean: dict[str, dict[str, int]] = {}
         self._gathering: _Gathering | None = None
         self._request = 0
+        self._orders = 0
+        self._ordered: Order | None = None
+        """The plan that is being made."""
         self._reorganised_at = float("-inf")
 
     @property
@@ -90,6 +105,8 @@ class Coordinator:
                     return self._received(sender, frame, now)
                 case Reorganise() if self.leads(now):
                     return self._gather(now)
+                case PlanMade() if self.leads(now):
+                    return self._planned(event, now)
         except FencedError:
             self._leads_until = float("-inf")
             return [Note("deposed", {"term": self.term})]
@@ -113,7 +130,8 @@ class Coordinator:
             self._reorganised_at = now
             commands += self._gather(now)
         commands += self._advance(now)
-        commands += self._rollout.install(self._desired(), self._overlay.alive(now), self.term, now)
+        if self._ledger.current is not None or self._ledger.target is not None:
+            commands += self._install(now)
         if self._ledger.phase is Phase.SWITCHING:
             commands += self._switch(now)
         return commands
@@ -136,6 +154,7 @@ class Coordinator:
         sources = self._overlay.sources
         self._leases = dict.fromkeys(sources, now + _CAREFUL * self._settings.lease_s)
         self._confirmed, self._clean, self._gathering = {}, {}, None
+        self._ordered = None  # what was ordered in a former term is not waited for, and not taken when it comes
         return [Note("leads", {"term": term})]
 
     # --- what comes in
@@ -209,13 +228,15 @@ class Coordinator:
             return self._begin(now)
         return []
 
-    def _stale(self, target: Deployment, now: float) -> bool:
+    def _stale(self, plan: Deployment | Order, now: float) -> bool:
         """Has a broker or link gone that the plan counts on?"""
         brokers, down = self._overlay.network(now)
-        return not (set(target.brokers) <= set(brokers) and set(down) <= set(target.down))
+        return not (set(plan.brokers) <= set(brokers) and set(down) <= set(plan.down))
 
     def _begin(self, now: float) -> list[Command]:
-        """Start a change if anything calls for one."""
+        """Order a plan if anything calls for one and none is being made."""
+        if self._ordered is not None:
+            return []
         current = self._ledger.current
         brokers, down = self._overlay.network(now)
         same_network = current is not None and (current.brokers, current.down) == (brokers, down)
@@ -223,14 +244,42 @@ class Coordinator:
         unchanged = current is not None and current.interests == self._ledger.all_said()
         if (same_network and unchanged and samples is None) or not brokers:
             return []
-        epoch = self._ledger.next_epoch()
-        wishes = self._wishes(brokers, down)
-        plan, late = self._planner.plan(
-            wishes, current.plan if current else None, same_network, samples, self.term, epoch
+        self._orders += 1
+        self._ordered = Order(
+            self._orders,
+            self.term,
+            self._ledger.next_epoch(),
+            Planner(self._scheme, self._channels, self._rng.spawn(1)[0]),
+            self._wishes(brokers, down),
+            self._ledger.wanted(),
+            self._ledger.all_said(),
+            brokers,
+            down,
+            current,
+            self._rollout.tables(current, self._overlay) if current is not None else {},
+            samples,
         )
-        target = self._ledger.deployment(plan, late, wishes, brokers, down, self._overlay)
-        self._ledger.begin(self.term, target)
-        return [Note("plan", {"epoch": epoch, "channels": len(plan.channels), "reorganised": samples is not None})]
+        return [MakePlan(self._ordered)]
+
+    def _planned(self, event: PlanMade, now: float) -> list[Command]:
+        """Install the plan that was ordered, unless what it counts on has gone meanwhile.
+
+        Subscriptions that have come or gone since are left to the next one: were this one thrown away for them, there
+        might never be one while they come and go faster than plans are made.
+        """
+        order, made = self._ordered, event.made
+        if order is None or event.number != order.number:
+            return []
+        self._ordered = None
+        if self._stale(order, now):
+            if order.samples is not None and self._gathering is None:
+                return self._gather(now)
+            return []
+        self._ledger.begin(self.term, made.deployment)
+        self._rollout.knows(made.deployment, made.tables)
+        about = {"epoch": order.epoch, "channels": len(made.deployment.plan.channels)}
+        note = Note("plan", about | {"reorganised": order.samples is not None})
+        return [note, *self._install(now)]
 
     def _wishes(self, brokers: tuple[str, ...], down: tuple[tuple[str, str], ...]) -> Wishes:
         topology = self._overlay.topology(brokers, down)
@@ -245,6 +294,9 @@ class Coordinator:
             {name: gateways for name, gateways in subscriptions.items() if gateways},
             {where: bound for where, bound in self._ledger.bounds().items() if where[0] in present},
         )
+
+    def _install(self, now: float) -> list[Command]:
+        return self._rollout.install(self._desired(), self._overlay.alive(now), self.term, now)
 
     def _desired(self) -> dict[str, Wanted]:
         return self._rollout.desired(self._ledger, self._overlay)
@@ -312,6 +364,7 @@ class Coordinator:
             "term": self.term,
             "epoch": ledger.current.epoch if ledger.current else 0,
             "phase": ledger.phase.value,
+            "planning": self._ordered is not None,
             "draining": len(ledger.draining),
             "tables": {broker: sorted(wanted.entries) for broker, wanted in self._desired().items()},
         }

@@ -7,17 +7,12 @@ from enum import Enum
 import msgspec
 
 from semcast.model.message import ProfileText
-from semcast.planning.plan import Plan
-from semcast.protocol.deployment import Deployment, tables
-from semcast.protocol.frames import Entry, Interests
-from semcast.protocol.overlay import Overlay
-from semcast.protocol.planner import Wishes
+from semcast.protocol.deployment import Deployment
+from semcast.protocol.frames import Interests
 from semcast.protocol.stores import CoordinatorStore
 
 Said = tuple[int, int]
 """(incarnation, serial): which of a gateway's words is meant."""
-_ByChannel = dict[str, dict[str, Entry]]
-"""Channel → broker → its entry, whatever the version of the tree."""
 
 
 class Phase(Enum):
@@ -55,17 +50,13 @@ class Ledger:
     def __init__(self, store: CoordinatorStore) -> None:
         self._store = store
         self._book = _Book()
-        self._last: tuple[int, _ByChannel] | None = None
-        """An epoch and its plan's tables: most often the plan in force is the one that was made last."""
 
     def load(self) -> None:
-        self._last = None
         held = self._store.read()
         known = {name: msgspec.msgpack.decode(held[name], type=_KINDS[name]) for name in _KINDS if name in held}
         self._book = _Book(**known)
 
     def forget(self) -> None:
-        self._last = None
         self._book = _Book()
 
     def _write(self, term: int, **changes: object) -> None:
@@ -141,43 +132,6 @@ class Ledger:
                 names[f"p{len(names)}"] = profile
         self._write(term, names=names, interests=self._book.interests | {interests.gateway: interests})
 
-    def deployment(
-        self,
-        plan: Plan,
-        late: dict[str, float],
-        wishes: Wishes,
-        brokers: tuple[str, ...],
-        down: tuple[tuple[str, str], ...],
-        overlay: Overlay,
-    ) -> Deployment:
-        """A plan with versions: a tree that is as it was keeps its own."""
-        wanted = self.wanted()
-        present = set(brokers)
-        away = tuple(g for g in wishes.gateways if g not in present and any(g in held for held in wanted.values()))
-        fresh = {channel.id: plan.epoch for channel in plan.channels}
-        made = Deployment(
-            plan, fresh, self.profiles(), wanted, self.all_said(), brokers, down, wishes.sources, away, late
-        )
-        if self.current is None:
-            return made
-        kept = self._kept(self.current, made, overlay)
-        return msgspec.structs.replace(made, versions=fresh | kept)
-
-    def _kept(self, old: Deployment, new: Deployment, overlay: Overlay) -> dict[str, int]:
-        """Channel → version, of channels whose tables are the same.
-
-        Filters are part of them. Were they changed in place, brokers would let through what the source does not count
-        for a gateway, or hold back what it does; and one of each would hide each other.
-        """
-        before = self._last[1] if self._last is not None and self._last[0] == old.epoch else _by_channel(old, overlay)
-        after = _by_channel(new, overlay)
-        self._last = new.epoch, after
-        return {
-            channel: old.versions[channel]
-            for channel, entries in after.items()
-            if before.get(channel) == entries and old.plan.gateways == new.plan.gateways[: len(old.plan.gateways)]
-        }
-
     def begin(self, term: int, target: Deployment) -> None:
         self._write(term, epoch=target.epoch, target=target, phase=Phase.INSTALLING)
 
@@ -215,15 +169,6 @@ class Ledger:
 
     def drained(self, term: int, successor: int) -> None:
         self._write(term, draining=[(old, epoch) for old, epoch in self._book.draining if epoch != successor])
-
-
-def _by_channel(deployment: Deployment, overlay: Overlay) -> _ByChannel:
-    found: _ByChannel = {}
-    topology = overlay.topology(deployment.brokers, deployment.down)
-    for broker, entries in tables(deployment, topology).items():
-        for (channel, _), entry in entries.items():
-            found.setdefault(channel, {})[broker] = msgspec.structs.replace(entry, key=(channel, 0))
-    return found
 
 
 _KINDS: dict[str, object] = {

@@ -8,11 +8,14 @@ Frames to one receiver arrive in order or not at all; some arrive twice. Nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
 from semcast.protocol.frames import AnyFrame, Data
+
+if TYPE_CHECKING:
+    from semcast.protocol.orders import Made, Order
 
 
 class Received(msgspec.Struct, frozen=True, gc=False):
@@ -55,7 +58,15 @@ class Reorganise(msgspec.Struct, frozen=True):
     """Somebody, or the clock, asks the coordinator for a new plan."""
 
 
-Event = Received | Local | Tick | Synced | Congested | Relieved | Reorganise
+class PlanMade(msgspec.Struct, frozen=True):
+    """A plan was made as it was ordered, some time ago."""
+
+    number: int
+    """The order's."""
+    made: Made
+
+
+Event = Received | Local | Tick | Synced | Congested | Relieved | Reorganise | PlanMade
 
 
 class Send(msgspec.Struct, frozen=True, gc=False):
@@ -92,6 +103,12 @@ class Sync(msgspec.Struct, frozen=True, gc=False):
     through: int
 
 
+class MakePlan(msgspec.Struct, frozen=True):
+    """Make a plan (``order.made()``), beside everything else since it may take long, and say ``PlanMade``."""
+
+    order: Order
+
+
 class Note(msgspec.Struct, frozen=True, gc=False):
     """Something that people and tests want to know of; drivers put it into the journal."""
 
@@ -99,7 +116,7 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     details: dict[str, Any] = {}
 
 
-Command = Send | Passed | Handed | Sync | Note
+Command = Send | Passed | Handed | Sync | MakePlan | Note
 
 
 class Machine(Protocol):

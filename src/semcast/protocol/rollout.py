@@ -65,14 +65,19 @@ class Rollout:
         epochs = tuple(plan.epoch for plan in plans)
         if self._desired is not None and self._desired[0] == epochs:
             return self._desired[1]
-        self._tables = {plan.epoch: self._of(plan, overlay) for plan in plans}
+        self._tables = {plan.epoch: self.tables(plan, overlay) for plan in plans}
         brokers = dict.fromkeys(broker for plan in plans for broker in self._tables[plan.epoch])
         everyone = dict.fromkeys([*brokers, *overlay.gateways])
         found = {broker: self._for(broker, plans, overlay) for broker in everyone}
         self._desired = (epochs, found)
         return found
 
-    def _of(self, plan: Deployment, overlay: Overlay) -> dict[str, Entries]:
+    def knows(self, plan: Deployment, made: dict[str, Entries]) -> None:
+        """Take a plan's tables over from who has made them."""
+        self._tables[plan.epoch] = made
+
+    def tables(self, plan: Deployment, overlay: Overlay) -> dict[str, Entries]:
+        """Broker → its entries."""
         known = self._tables.get(plan.epoch)
         return known if known is not None else tables(plan, overlay.topology(plan.brokers, plan.down))
 

@@ -9,7 +9,8 @@ from pathlib import PurePath
 import numpy as np
 
 from semcast.protocol.frames import AnyFrame
-from semcast.protocol.machine import Command, Event, Note, Received, Send, Sync, Synced, Tick
+from semcast.protocol.machine import Command, Event, MakePlan, Note, PlanMade, Received, Send, Sync, Synced, Tick
+from semcast.protocol.orders import Order
 from semcast.sim.clock import Agenda, Chance
 from semcast.sim.faults import AnyFault, Crash, LaneFault, Pause, Skew, Slow, StoreCut
 from semcast.sim.journal import Journal
@@ -42,6 +43,7 @@ class Driver:
         *,
         tick_s: float,
         sync_ms: tuple[float, float] = (0.5, 3.0),
+        plan_ms: tuple[float, float] = (0.0, 0.0),
         client_ms: float = 0.2,
         water: Water = WATER,
         journal: Journal | None = None,
@@ -57,7 +59,9 @@ class Driver:
         """Coordinators' ways to their store."""
         self._ticks, self._syncs = Chance(chances["ticks"]), Chance(chances["syncs"])
         self._crashes = chances["crashes"]
+        self._plans = Chance(chances["plans"])
         self._tick_s, self._sync_s = tick_s, (sync_ms[0] / 1000, sync_ms[1] / 1000)
+        self._plan_s = plan_ms[0] / 1000, plan_ms[1] / 1000
         self.network = Network(
             geography,
             self.agenda,
@@ -104,6 +108,8 @@ class Driver:
                 self.network.send(party, command.to, frame)  # type: ignore[union-attr]
             elif kind is Sync:
                 self._sync(party, command.through)  # type: ignore[union-attr]
+            elif kind is MakePlan:
+                self._make_plan(party, command.order)  # type: ignore[union-attr]
             else:
                 self._note(party, command)  # type: ignore[arg-type]
 
@@ -153,6 +159,20 @@ class Driver:
             return
         party.log.sync(through)
         self.feed(party, Synced(through))
+
+    def _make_plan(self, party: Party, order: Order) -> None:
+        """The plan is there after a while, in which the coordinator hears other things."""
+        ready_s = self.agenda.now + self._plans.between(*self._plan_s)
+        self.agenda.put(ready_s, self._plan_made, (party, party.incarnation, PlanMade(order.number, order.made())))
+
+    def _plan_made(self, what: tuple[Party, int, PlanMade]) -> None:
+        party, incarnation, event = what
+        if not party.alive or party.incarnation != incarnation:
+            return
+        if party.paused_until > self.agenda.now:
+            self.agenda.put(party.paused_until, self._plan_made, what)
+            return
+        self.feed(party, event)
 
     def _note(self, party: Party, note: Note) -> None:
         if self.journal is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from semcast.sim.scenario import CHANNEL_SCHEMES, Campaign, Clients, Coordinators, Publishers, Scenario, Stream
@@ -34,7 +35,7 @@ def random_scenario(seed: int) -> Scenario:
     duration_s = float(rng.integers(5, 9))
     relational = bool(rng.random() < 0.1)
     stream = Stream(name="s", language="relational" if relational else "topic", values=int(rng.integers(2, 5)))
-    return Scenario(
+    scenario = Scenario(
         name=f"random {seed}",
         duration_s=duration_s,
         quiet_s=10.0,
@@ -54,6 +55,16 @@ def random_scenario(seed: int) -> Scenario:
         reorganise_s=tuple(sorted(round(float(at), 3) for at in rng.uniform(1, duration_s, int(rng.integers(0, 3))))),
         campaign=_campaign(rng),
     )
+    if scenario.campaign is None:
+        return scenario
+    coordinators = msgspec.structs.replace(scenario.coordinators, plan_ms=_plan_ms(rng))
+    return msgspec.structs.replace(scenario, coordinators=coordinators)
+
+
+def _plan_ms(rng: np.random.Generator) -> tuple[float, float]:
+    """Some plans take longer than leads and leases last; then gateways without trees ask sources, as is right."""
+    (own,) = rng.spawn(1)
+    return 1.0, float(own.choice([20.0, 500.0, 5000.0]))
 
 
 def _clients(rng: np.random.Generator, duration_s: float) -> Clients:

@@ -29,6 +29,8 @@ class Coordinators(Part, frozen=True, kw_only=True):
     count: int = 1
     at: tuple[str, ...] = ()
     """Brokers, in turn; empty: the first ones."""
+    plan_ms: tuple[float, float] = (1.0, 100.0)
+    """A plan is made after so long, in which other things go on: at least, at most."""
 
 
 class Network(Part, frozen=True, kw_only=True):

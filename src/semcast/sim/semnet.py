@@ -37,7 +37,7 @@ from semcast.trees import Topology
 from semcast.trees.declared import having, topology_of
 from semcast.trees.roles import SOURCE
 
-_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign")
+_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign", "plans")
 _SETTLE_S = 3.0
 """After so long everybody knows of a change, if nothing fails."""
 

@@ -30,7 +30,7 @@ from semcast.sim.witness import Violation, Witness
 from semcast.sim.workload import draw_message
 from semcast.trees.declared import topology_of
 
-_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign")
+_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign", "plans")
 _SETTLE_S = 3.0
 """In a run in which nothing fails, a message has reached everybody after so long."""
 
@@ -80,6 +80,7 @@ class Simulation:
             self._chances,
             tick_s=scenario.tuned().tick_s,
             sync_ms=network.sync_ms,
+            plan_ms=scenario.coordinators.plan_ms,
             client_ms=network.client_ms,
             water=Water(network.queue_high, network.queue_low, network.queue_bound),
             journal=Journal(sink, seed, scenario.as_dict()) if sink is not None else None,
