@@ -16,6 +16,7 @@ import msgspec
 from semcast.model import SemcastError
 from semcast.net.broker_store import BrokerStore
 from semcast.net.connection import Connection
+from semcast.net.database import UnwritableError
 from semcast.net.deliveries import Deliveries
 from semcast.net.host import Host, log
 from semcast.net.machines import node_of
@@ -53,6 +54,7 @@ from semcast.trees.roles import SOURCE
 _OF_CLIENTS = (Attach, Taken, Detach, Publish, Append, Beat)
 _REPORT_S = 1.0
 _KEPT_NOTES = 200
+_AGAIN_S = 1.0
 
 
 class BrokerHost(Host):
@@ -95,8 +97,15 @@ class BrokerHost(Host):
         self.node = node_of(name, view, self.store, self.neighbours, self.near, asyncio.get_running_loop().time())
         self._on_failure = failed
         self._runner = Runner(
-            self.node, self._do, tick_s=settings.tick_s, failed=self._fail, store=self.store, executor=executor
+            self.node,
+            self._do,
+            tick_s=settings.tick_s,
+            failed=self._fail,
+            store=self.store,
+            executor=executor,
+            troubled=self._hear_of_trouble,
         )
+        self._told_of_trouble = ""
         self._executor = executor
         self._reporting: asyncio.TimerHandle | None = None
 
@@ -132,6 +141,18 @@ class BrokerHost(Host):
         log.error("%s: cannot go on: %s", self.name, error, exc_info=error)
         if self._on_failure is not None:
             self._on_failure(self.name, error)
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be written at the moment, and so nothing is taken in or acknowledged."""
+        return self._runner.trouble
+
+    def _hear_of_trouble(self, reason: str) -> None:
+        if reason and reason != self._told_of_trouble:
+            log.error("%s: nothing can be written: %s; it is tried again until it can be", self.name, reason)
+        elif self._told_of_trouble and not reason:
+            log.warning("%s: what could not be written is on disk now", self.name)
+        self._told_of_trouble = reason
 
     # --- the overlay
 
@@ -183,7 +204,9 @@ class BrokerHost(Host):
         try:
             for found in passage.feed(data):
                 kind = type(found)
-                if kind is Passed and not self._runner.holding:
+                if kind is Passed and self._runner.trouble:
+                    self.dropped += found.frames  # type: ignore[union-attr]
+                elif kind is Passed and not self._runner.holding:
                     self._pass(found)  # type: ignore[arg-type]
                 elif kind is Received:
                     self.received(peer, [found.frame])  # type: ignore[union-attr]
@@ -216,12 +239,22 @@ class BrokerHost(Host):
                 local(peer.name, frame)
         elif peer.role == "client" and not isinstance(frame, _OF_CLIENTS):
             peer.send(ProtocolError(f"a client has no business with {type(frame).__name__}"))
+        elif isinstance(frame, Publish) and self.trouble:
+            peer.send(self._not_now(frame))
         else:
             self._runner.feed(Received(peer.name, frame))
 
     def told(self, sender: str, frame: AnyFrame) -> None:
         """A frame of a client within this process."""
+        local = self.locals.get(sender)
+        if isinstance(frame, Publish) and self.trouble and local is not None:
+            self._loop.call_soon(local, self.name, self._not_now(frame))
+            return
         self._runner.feed(Received(sender, frame))
+
+    def _not_now(self, publish: Publish) -> Refused:
+        """It is not taken in; whoever publishes keeps it and tries again."""
+        return Refused(publish.origin, publish.first, f"nothing can be stored at {self.name}: {self.trouble}")
 
     def tell_for(self, client: str, to: str, frame: AnyFrame) -> int:
         """Send another broker what a client within this process publishes there."""
@@ -235,8 +268,14 @@ class BrokerHost(Host):
         self._origins = {origin: name for origin, name in self._origins.items() if name != client}
 
     async def committed(self) -> None:
-        """What was put into the notes so far is durable when this returns."""
-        await self._loop.run_in_executor(self._executor, self.store.commit)
+        """What was put into the notes so far is durable when this returns; that may wait for room on the disk."""
+        while True:
+            try:
+                await self._loop.run_in_executor(self._executor, self.store.commit)
+                return
+            except UnwritableError as error:
+                self._hear_of_trouble(str(error))
+                await asyncio.sleep(_AGAIN_S)
 
     def overlay_time(self) -> tuple[float, float]:
         """Seconds since 1970 by the first coordinator's clock, and by how much that may be wrong."""
@@ -336,6 +375,7 @@ class BrokerHost(Host):
             "notes": dict(self.notes),
             "evaluations": self.node.broker.evaluations,
             "dropped": self.dropped,
+            "trouble": self.trouble,
         }
         if source is not None:
             found["source"] = {

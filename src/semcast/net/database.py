@@ -24,6 +24,14 @@ class StoreError(SemcastError):
     """What is on disk cannot be used, or nothing more can be put there."""
 
 
+class UnwritableError(StoreError):
+    """Nothing could be written for now, and nothing of it was; the next try may succeed.
+
+    A full disk, a lock, a device that fails. Trying again is safe also after a failed fsync, of which the system may
+    keep nothing: SQLite then writes all of it again, not only the rest.
+    """
+
+
 class Kind(NamedTuple):
     """What a file is for; one of another kind, or of a later version, is refused and not touched."""
 
@@ -38,15 +46,17 @@ def explained(error: sqlite3.Error, path: Path) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     match code:
         case sqlite3.SQLITE_FULL:
-            return StoreError(
+            return UnwritableError(
                 f"{path}: the disk is full; nothing of this was written, and all goes on where there is room"
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
-            return StoreError(
+            return UnwritableError(
                 f"{path} cannot be written (look at the owner and the mode of the file and of its folder)"
             )
         case sqlite3.SQLITE_CANTOPEN:
-            return StoreError(f"{path} cannot be opened (look at the owner and the mode of the file and of its folder)")
+            return UnwritableError(
+                f"{path} cannot be opened (look at the owner and the mode of the file and of its folder)"
+            )
         case sqlite3.SQLITE_NOTADB:
             return StoreError(
                 f"{path} is no SQLite database, and was not touched (move it away, or name another place)"
@@ -54,9 +64,9 @@ def explained(error: sqlite3.Error, path: Path) -> StoreError:
         case sqlite3.SQLITE_CORRUPT:
             return damaged(path, str(error))
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return StoreError(f"{path} is locked by another program (which one has it open?)")
+            return UnwritableError(f"{path} is locked by another program (which one has it open?)")
         case sqlite3.SQLITE_IOERR:
-            return StoreError(f"{path}: the disk fails: {error}; nothing of this was acknowledged")
+            return UnwritableError(f"{path}: the disk fails: {error}; nothing of this was acknowledged")
     return StoreError(f"{path}: {error}")
 
 

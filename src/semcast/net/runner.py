@@ -1,4 +1,8 @@
-"""Drives one machine: events in, commands out; what a command rests on is on disk before the command is done."""
+"""Drives one machine: events in, commands out; what a command rests on is on disk before the command is done.
+
+While nothing can be written the machine stands still, as if it were paused: it hears nothing, its clock does not tick,
+and what it has said is held. To others it is a party that has gone for a while, which the protocol is made for.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,11 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Protocol
 
+from semcast.net.database import UnwritableError
 from semcast.protocol.machine import Command, Event, Machine, Sync, Synced, Tick
+
+_FIRST_S, _LONGEST_S = 0.2, 5.0
+"""Between tries to write what could not be written."""
 
 
 class Store(Protocol):
@@ -38,8 +46,14 @@ class Runner:
         failed: Callable[[BaseException], None],
         store: Store | None = None,
         executor: Executor | None = None,
+        troubled: Callable[[str], None] = lambda reason: None,
     ) -> None:
+        """``troubled`` hears why nothing can be written, each time it is tried in vain, and "" when that is over."""
         self.machine = machine
+        self.trouble = ""
+        """Why nothing can be written at the moment."""
+        self._troubled = troubled
+        self._pause_s = _FIRST_S
         self._do = do
         self._failed = failed
         self._tick_s = tick_s
@@ -50,6 +64,7 @@ class Runner:
         self._again = False
         self._over = False
         self._timer: asyncio.TimerHandle | None = None
+        self._retrying: asyncio.TimerHandle | None = None
 
     @property
     def over(self) -> bool:
@@ -65,18 +80,22 @@ class Runner:
         self._tick()
 
     async def stop(self) -> None:
-        """No more events; what the store was given is durable when this returns."""
+        """No more events; what the store was given is durable when this returns, if it can be written at all."""
         self._over = True
-        if self._timer is not None:
-            self._timer.cancel()
-        while self._begun > self._done:
+        for timer in (self._timer, self._retrying):
+            if timer is not None:
+                timer.cancel()
+        while self._begun > self._done and not self.trouble:
             await asyncio.sleep(0.005)
         if self._store is not None:
-            await self._loop.run_in_executor(self._executor, self._store.commit)
+            try:
+                await self._loop.run_in_executor(self._executor, self._store.commit)
+            except UnwritableError as error:
+                self._troubled(str(error))  # nothing of it was acknowledged
 
     def feed(self, event: Event) -> None:
         """Give the machine an event and do what it says, when that is safe."""
-        if self._over:
+        if self._over or self.trouble:
             return
         puts = self._store.puts if self._store is not None else 0
         try:
@@ -97,6 +116,8 @@ class Runner:
 
     def also(self, command: Command) -> None:
         """Do what was decided beside the machine, behind all that it has said."""
+        if self.trouble:
+            return
         if self._held:
             self._held.append((0, [command]))
         elif not self._over:
@@ -117,6 +138,8 @@ class Runner:
             return
         self._timer = self._loop.call_later(self._tick_s, self._tick)
         self.feed(Tick())
+        if self.trouble:
+            return
         if self._store is not None and self._begun == self._done and self._store.unswept:
             self._commit()
 
@@ -127,16 +150,25 @@ class Runner:
             self._again = True
             return
         self._begun += 1
+        self._write()
+
+    def _write(self) -> None:
+        assert self._store is not None
         future = self._loop.run_in_executor(self._executor, self._store.commit)
         future.add_done_callback(self._committed)
 
     def _committed(self, future: asyncio.Future[int]) -> None:
-        self._done = self._begun
         error = future.exception()
-        if error is not None:
-            self._over = True
-            self._failed(error)
+        if isinstance(error, UnwritableError) and not self._over:
+            self._try_again(str(error))
             return
+        self._done = self._begun
+        if error is not None:
+            self.fail(error)
+            return
+        if self.trouble:
+            self.trouble, self._pause_s = "", _FIRST_S
+            self._troubled("")
         if self._again:
             self._again = False
             self._commit()
@@ -144,3 +176,10 @@ class Runner:
             self._do(self._held.popleft()[1])
         if not self._over:
             self.feed(Synced(future.result()))
+
+    def _try_again(self, reason: str) -> None:
+        """What could not be written waits, and all that rests on it; later each time."""
+        self.trouble = reason
+        self._troubled(reason)
+        self._retrying = self._loop.call_later(self._pause_s, self._write)
+        self._pause_s = min(2 * self._pause_s, _LONGEST_S)

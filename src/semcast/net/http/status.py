@@ -40,6 +40,8 @@ def _broker_troubles(host: BrokerHost) -> list[str]:
     reasons = []
     if host.over:
         reasons.append("it has stopped, or cannot go on; its log says why")
+    if host.trouble:
+        reasons.append(f"nothing can be written, it is tried again: {host.trouble}")
     if not any(name in host.peers for name in host.view.coordinators):
         reasons.append(f"no coordinator is connected ({', '.join(host.view.coordinators) or 'none is known'})")
     source = host.node.source
