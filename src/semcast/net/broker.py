@@ -205,7 +205,7 @@ class BrokerHost(Host):
             for found in passage.feed(data):
                 kind = type(found)
                 if kind is Passed and self._runner.trouble:
-                    self.dropped += found.frames  # type: ignore[union-attr]
+                    self.dropped += found.frames  # type: ignore[union-attr, operator]
                 elif kind is Passed and not self._runner.holding:
                     self._pass(found)  # type: ignore[arg-type]
                 elif kind is Received:
@@ -239,7 +239,7 @@ class BrokerHost(Host):
                 local(peer.name, frame)
         elif peer.role == "client" and not isinstance(frame, _OF_CLIENTS):
             peer.send(ProtocolError(f"a client has no business with {type(frame).__name__}"))
-        elif isinstance(frame, Publish) and self.trouble:
+        elif isinstance(frame, Publish | Append) and self.trouble:
             peer.send(self._not_now(frame))
         else:
             self._runner.feed(Received(peer.name, frame))
@@ -247,12 +247,12 @@ class BrokerHost(Host):
     def told(self, sender: str, frame: AnyFrame) -> None:
         """A frame of a client within this process."""
         local = self.locals.get(sender)
-        if isinstance(frame, Publish) and self.trouble and local is not None:
+        if isinstance(frame, Publish | Append) and self.trouble and local is not None:
             self._loop.call_soon(local, self.name, self._not_now(frame))
             return
         self._runner.feed(Received(sender, frame))
 
-    def _not_now(self, publish: Publish) -> Refused:
+    def _not_now(self, publish: Publish | Append) -> Refused:
         """It is not taken in; whoever publishes keeps it and tries again."""
         return Refused(publish.origin, publish.first, f"nothing can be stored at {self.name}: {self.trouble}")
 
