@@ -10,6 +10,7 @@ from semcast.experiments.bench.clients import run_mqtt, run_publish
 from semcast.experiments.bench.forward import run_forward
 from semcast.experiments.bench.matching import Options, run_matching
 from semcast.experiments.bench.mixed import run_mixed
+from semcast.experiments.bench.pipeline import run_pipeline
 from semcast.experiments.bench.schemes import run_schemes
 from semcast.experiments.bench.semantic import run_semantic
 from semcast.experiments.bench.topics import run_topics
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "mqtt": run_mqtt,
     "publish": run_publish,
     "schemes": run_schemes,
+    "pipeline": run_pipeline,
     "semantic": run_semantic,
     "topics": run_topics,
     "trees": run_trees,
@@ -43,6 +45,7 @@ __all__ = [
     "run_mqtt",
     "run_publish",
     "run_schemes",
+    "run_pipeline",
     "run_semantic",
     "run_topics",
     "run_trees",
