@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,6 +27,12 @@ def pipeline(
         str | None, typer.Option(help="A folder for sampled messages and what matched them, as Parquet.")
     ] = None,
     master: Annotated[str | None, typer.Option(help="Spark's master; default: this machine.")] = None,
+    jars: Annotated[
+        str | None, typer.Option(help="Jar files for Spark, with commas, in place of a download of Kafka's connector.")
+    ] = None,
+    conf: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark's; may be repeated.")
+    ] = None,
     interval: Annotated[float, typer.Option(help="Seconds between batches, at least.")] = 0.0,
     at_once: Annotated[int, typer.Option(help="Files, or thousands of messages, a batch at most.")] = 64,
     once: Annotated[bool, typer.Option("--once", help="End with what is there now.")] = False,
@@ -45,7 +51,7 @@ def pipeline(
         raise SemcastError(f"--format {format!r}: there is {', '.join(sorted(set(FORMATS.values())))}")
     where = Where.of({"url": coordinator or "", "stream": stream})
     feed = feed_of(source, format)
-    packages: dict[str, Any] = {"spark.jars.packages": feed.packages} if feed.packages else {}
+    settings = _settings(conf or [], jars, feed.packages)
     total = [0, 0, 0]
 
     def done(batch: Batch) -> None:
@@ -58,7 +64,7 @@ def pipeline(
             f"{batch.rate:,.0f}/s, {batch.seconds:.2f} s, plan {batch.epoch}{swap}"
         )
 
-    spark = session("semcast pipeline", master, **packages)
+    spark = session("semcast pipeline", master, **settings)
     running = Pipeline(spark, where, feed, Places(checkpoint, dead_letters, statistics), at_once=at_once, done=done)
     query = running.start(once=once, interval_s=interval)
     print('{"ready": true}', flush=True)
@@ -75,6 +81,19 @@ def pipeline(
     dead = f"; {total[2]:,} dead letters" + (f" in {dead_letters}" if dead_letters else "") if total[2] else ""
     render.say(f"{total[0]:,} messages, {total[1]:,} matched{dead}; goes on from {checkpoint}")
     sys.stdout.flush()
+
+
+def _settings(given: list[str], jars: str | None, packages: str | None) -> dict[str, str]:
+    """Spark's settings: what is needed, and what is given."""
+    from semcast.model import SemcastError
+
+    found = {"spark.jars": jars} if jars else {"spark.jars.packages": packages} if packages else {}
+    for setting in given:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise SemcastError(f"--conf {setting!r}: write spark.KEY=VALUE")
+        found[key] = value
+    return found
 
 
 def _reason(error: Exception) -> str:
