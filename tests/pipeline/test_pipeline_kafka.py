@@ -31,7 +31,8 @@ def test_kafka_goes_over_a_cluster_to_everybody_who_asked(master: str, tmp_path:
         command = [
             sys.executable, "-m", "semcast", "pipeline", "--source", f"kafka://{server.address}/quotes",
             "--stream", "quotes", "--coordinator", url, "--checkpoint", str(tmp_path / "checkpoint"),
-            "--master", master, "--jars", connector, "--conf", "spark.executor.memory=512m", "--conf", "spark.cores.max=2",
+            "--master", master, "--jars", connector, "--conf", "spark.executor.memory=512m",
+            "--conf", "spark.cores.max=2",
         ]  # fmt: skip
         with (tmp_path / "pipeline.log").open("wb") as log:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
