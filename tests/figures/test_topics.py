@@ -47,5 +47,5 @@ def test_bench_topics_reports_its_figures(
 
 
 def test_an_unknown_figure_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SemcastError, match="there is topics"):
-        figures(["channels"], out=tmp_path)
+    with pytest.raises(SemcastError, match="there is no figure 'fig'; there is 2005-fig3, "):
+        figures(["fig"], out=tmp_path)

@@ -1,0 +1,63 @@
+"""Every figure there is: its name, where it comes from, and the function that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from semcast.experiments.trials import Run
+
+Result = dict[str, Any]
+
+
+class Figure(NamedTuple):
+    """A figure by its name on the command line; its module is imported when it is made."""
+
+    name: str
+    source: str
+    """The paper, as the page's heading."""
+    title: str
+    maker: str
+    """Module and function below ``semcast.experiments``."""
+    older: bool = False
+    """Whether the function takes (quick, seed, out, say) instead of a Run."""
+
+    def make(self, run: Run) -> Result:
+        module, _, function = self.maker.rpartition(".")
+        found: Callable[..., Result] = getattr(import_module(f"semcast.experiments.{module}"), function)
+        return found(run.quick, run.seed, run.out, run.note) if self.older else found(run)
+
+
+_2005, _2004 = "SemCast 2005", "SemCast 2004"
+_TOPICS, _THESIS, _OURS = "Hierarchical streaming (topics)", "Semantic networking (thesis)", "Ours"
+
+FIGURES = (
+    Figure("2005-fig3", _2005, "Figure 3: cost above SemCast-O, disjoint profiles", "semcast2005.fig3.fig3"),
+    Figure("2005-fig4", _2005, "Figure 4: aggregated overlap by matching probability", "semcast2005.fig4.fig4"),
+    Figure("2005-fig5", _2005, "Figure 5: cost against SPT by overlap", "semcast2005.fig5.fig5"),
+    Figure("2005-fig6", _2005, "Figure 6: SemCast's variants", "semcast2005.fig6.fig6"),
+    Figure("2005-fig7", _2005, "Figure 7: number of channels", "semcast2005.fig7.fig7"),
+    Figure("2005-fig8", _2005, "Figure 8: selectivity factors", "semcast2005.fig8.fig8"),
+    Figure("2005-fig9", _2005, "Figure 9: network size", "semcast2005.fig9.fig9"),
+    Figure("delay-bounds", _2005, "Figure 10: the price of latency bounds", "trees.delay_bounds", older=True),
+    Figure("trees", _2005, "§5.1, §5.2: joins against central trees, and depth", "trees.joins", older=True),
+    Figure("2005-table2", _2005, "Table 2: profiles in filtering tables", "semcast2005.table2.table2"),
+    Figure(
+        "2004-fig3", _2004, "Long version, Figure 3: saved against SPT by selectivity factor", "semcast2004.fig3.fig3"
+    ),
+    Figure("2004-fig4", _2004, "Long version, Figure 4: saved against SPT by network size", "semcast2004.fig4.fig4"),
+    Figure("2004-fig3-short", _2004, "Short version, Figure 3: above the optimum", "semcast2004.fig3_short.fig3_short"),
+    Figure("2004-fig4-short", _2004, "Short version, Figure 4: by network size", "semcast2004.fig4_short.fig4_short"),
+    Figure("2004-thresholds", _2004, "§5: merging thresholds", "semcast2004.thresholds.thresholds"),
+    Figure("topics", _TOPICS, "Figures 4 to 10: engines for topics", "topics.topics", older=True),
+    Figure("semantic", _THESIS, "Figures 5.5 to 5.19, Table 5.2: load of a router", "semantic.semantic", older=True),
+    Figure("oracle", _OURS, "Ten workloads, every scheme, certified bounds", "oracle_figure.oracle", older=True),
+    Figure("ours-overlap", _OURS, "By overlap", "ours.overlap.overlap"),
+    Figure("ours-sparsity", _OURS, "By how many gateways want a message", "ours.sparsity.sparsity"),
+    Figure("ours-channels", _OURS, "By the number of channels", "ours.channels.channels"),
+    Figure("ours-size", _OURS, "By the number of brokers", "ours.size.size"),
+    Figure("ours-sources", _OURS, "By the number of sources", "ours.sources.sources"),
+    Figure("ours-drift", _OURS, "While interests drift", "ours.drift.drift"),
+)
+BY_NAME = {figure.name: figure for figure in FIGURES}

@@ -1,0 +1,42 @@
+"""Every scheme against the least, by the overlap of what gateways want."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semcast.experiments.dissemination.profiles import Reading
+from semcast.experiments.lines import result
+from semcast.experiments.ours.setup import SCHEMES, STYLES, drawn, gap, ranges
+from semcast.experiments.semcast2005.setup import MODELS, READINGS, of_reading, overlapping, place, sizes
+from semcast.experiments.trials import Run
+
+_SHOWN = (
+    "masked/16",
+    "masked/1",
+    "spt",
+    "unicast",
+    "semcast",
+    "semcast-merge",
+    "semcast-noisemerge",
+    "semcast-threshold",
+)
+
+
+def overlap(run: Run) -> dict[str, Any]:
+    """Figure 5's trials, with all schemes."""
+    reading: Reading = "share"
+    rows = overlapping(run, [s for s in SCHEMES if s != "semcast-o"], tuple(MODELS), (reading,))
+    _, clients = sizes(run.quick)
+    panels, claims = [], []
+    for model, name in MODELS.items():
+        mine = of_reading(rows, clients, reading, model)
+        _, places = place(reading, mine)
+
+        def at(case: Any, places: Any = places) -> float:
+            return float(places[case[6]])
+
+        panels.append((f"{READINGS[reading]}, {name}", {scheme: gap(mine, scheme, at) for scheme in _SHOWN}))
+        claims.append(ranges(f"Overlap, {name}", mine, [s for s in _SHOWN if s in STYLES], at))
+    return result(
+        run, "ours-overlap", rows, drawn(panels, "aggregated profile overlap"), claims, ["Flat random, degree 4."]
+    )

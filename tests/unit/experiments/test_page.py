@@ -1,0 +1,84 @@
+"""The page: what papers say beside what was measured; names at the ends of curves that do not overlap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from semcast.experiments.catalogue import BY_NAME, FIGURES
+from semcast.experiments.claims import Claim, judged
+from semcast.experiments.lines import above, means, spread
+from semcast.experiments.page import write_page, write_result
+
+
+def _result(out: Path, name: str, quick: bool, claims: list[Claim]) -> dict[str, object]:
+    files = [str(out / f"{name}.{suffix}") for suffix in ("csv", "svg", "png")]
+    return {"seed": 1, "quick": quick, "note": ["a < b"], "files": files, "claims": [list(claim) for claim in claims]}
+
+
+def test_figures_made_one_by_one_are_all_on_the_page(tmp_path: Path) -> None:
+    said = [
+        judged("A < B.", "So.", True, "unused"),
+        judged("C.", "Not so.", False, "Because of D."),
+        Claim("x", "y", "ours"),
+    ]
+    write_result(tmp_path, "trees", _result(tmp_path, "trees", False, said), "semcast figures trees")
+    write_result(tmp_path, "2005-fig3", _result(tmp_path, "2005-fig3", True, []), "semcast figures 2005-fig3 --quick")
+    page = write_page(tmp_path).read_text()
+    assert page.index('id="2005-fig3"') < page.index('id="trees"'), "in the catalogue's order"
+    assert 'src="trees.svg"' in page
+    assert "A &lt; B." in page
+    assert "Because of D." in page
+    assert "unused" not in page
+    assert "Of 2 statements of the papers, 1 agree with what we measure, 0 in part, and 1 differ." in page
+    assert "Made small (--quick): 2005-fig3." in page
+    assert "semcast figures 2005-fig3 --quick" in page
+
+
+def test_every_figure_has_a_maker_of_its_own() -> None:
+    from importlib import import_module
+
+    assert len(BY_NAME) == len(FIGURES) == len({figure.maker for figure in FIGURES})
+    for figure in FIGURES:
+        module, _, function = figure.maker.rpartition(".")
+        assert callable(getattr(import_module(f"semcast.experiments.{module}"), function))
+
+
+def test_names_are_pushed_apart_around_where_they_belong() -> None:
+    assert spread([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
+    assert spread([0.5, 0.5], 0.2) == pytest.approx([0.4, 0.6])
+    assert spread([0.1, 0.5, 0.52, 0.54], 0.1) == pytest.approx([0.1, 0.42, 0.52, 0.62])
+
+
+class _Row(NamedTuple):
+    kind: str
+    degree: float
+    brokers: int
+    clients: int
+    distinct: int
+    model: str
+    probability: float
+    sources: int
+    seed: int
+    overlap: float
+    wanted: float
+    scheme: str
+    cost: float
+    with_leg: float
+
+
+def test_a_scheme_is_compared_with_another_on_the_same_case_only() -> None:
+    case = ("random", 4.0, 10, 20, 5, "disjoint", 0.0, 1)
+    rows = [
+        _Row(*case, 1, 0.5, 2.0, "spt", 12.0, 12.0),
+        _Row(*case, 1, 0.5, 2.0, "semcast", 9.0, 15.0),
+        _Row(*case, 2, 0.4, 2.0, "spt", 10.0, 10.0),
+        _Row(*case, 2, 0.4, 2.0, "semcast", 11.0, 16.0),
+        _Row(*case, 3, 0.4, 2.0, "semcast", 1.0, 1.0),
+    ]
+    assert sorted(above(rows, "semcast", "spt").values()) == pytest.approx([-25, 10])
+    assert sorted(above(rows, "semcast", "spt", leg=True).values()) == pytest.approx([25, 60])
+    ((x, value),) = means(above(rows, "semcast", "spt").items(), lambda item: item[0][2], lambda item: item[1])
+    assert (x, value.value) == (10, pytest.approx(-7.5))
