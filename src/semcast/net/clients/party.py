@@ -35,6 +35,8 @@ class Party:
         self._publishing: dict[str, Publishing] = {}
         self._appending: dict[str, Appending] = {}
         self._number = 0
+        self._beaten: dict[str, float] = {}
+        """Gateways, and when, by their clock, they were last heard to be there."""
 
     # --- what subclasses know
 
@@ -173,5 +175,14 @@ class Party:
         if found is not None:
             found.heard(sender, frame)
         elif isinstance(frame, Beat | ProtocolError) and not session:
-            for subscription in self._subscriptions.values():
-                subscription.beat(sender, frame)
+            self._beat(sender, frame)
+
+    def _beat(self, sender: str, frame: Beat | ProtocolError) -> None:
+        """A word for all subscriptions. Each of them is answered with one, which all of them need not hear."""
+        if isinstance(frame, Beat):
+            last = self._beaten.get(sender)
+            if last is not None and 0 <= frame.sent_at - last < self.settings.beat_s / 2:
+                return
+            self._beaten[sender] = frame.sent_at
+        for subscription in self._subscriptions.values():
+            subscription.beat(sender, frame)
