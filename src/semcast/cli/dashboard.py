@@ -19,6 +19,10 @@ def dashboard(
     url: Url = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where the page is served; 0: a free one.")] = _PORT,
     host: Annotated[str, typer.Option(help="The address to listen at; the page has no password.")] = "127.0.0.1",
+    replay: Annotated[
+        Path | None,
+        typer.Option(help="Show a recorded run instead: what semcast simulate --out wrote.", show_default=False),
+    ] = None,
     pipeline: Annotated[
         Path | None,
         typer.Option(help="Spark's query progress, a JSON object per line, for the pipeline view.", show_default=False),
@@ -29,12 +33,18 @@ def dashboard(
     It asks the overlay's members for what they say of themselves, and changes nothing. It goes on trying while nobody
     answers, so that it may be started first.
     """
-    from semcast.dashboard import Dashboard, Watcher
+    from semcast.dashboard import Dashboard, Recording, Replay, Watcher
     from semcast.dashboard.pipeline import Progress
     from semcast.net.serve import Ending, run, serve
 
+    recording = None
+    if replay is not None:
+        with render.step(f"reading {replay}"):
+            recording = Recording(replay)
+
     async def start(ending: Ending) -> Any:
-        served = Dashboard(Watcher(url), url, Progress(pipeline))
+        live = recording is None
+        served: Any = Dashboard(Watcher(url), url, Progress(pipeline)) if live else Replay(recording)  # type: ignore[arg-type]
         await served.start(host, port)
         return served
 

@@ -10,7 +10,7 @@ from semcast.dashboard.snapshot import Json, Snapshot
 from semcast.model.palette import style
 from semcast.planning.plan import PlannedChannel
 from semcast.trees.layout import places
-from semcast.trees.topology import natural
+from semcast.trees.topology import Topology, natural
 
 
 def summary(found: Snapshot, rates: Rates, comparison: Comparison | None) -> Json:
@@ -41,7 +41,13 @@ def summary(found: Snapshot, rates: Rates, comparison: Comparison | None) -> Jso
 
 def overlay(found: Snapshot) -> Json:
     """The graph and the trees on it: what changes with the plan only."""
-    topology = found.topology
+    plan = found.planned
+    channels = [_tree(number, channel) for number, channel in enumerate(plan.channels)] if plan is not None else []
+    return {"epoch": found.status["epoch"], **graph(found.topology), "channels": channels}
+
+
+def graph(topology: Topology) -> Json:
+    """Brokers with their places, in the unit square, and links."""
     at = places(topology)
     low, spread = at.min(axis=0), float((at.max(axis=0) - at.min(axis=0)).max()) or 1.0
     brokers = [
@@ -49,9 +55,7 @@ def overlay(found: Snapshot) -> Json:
         for broker, (x, y) in zip(topology.brokers, (at - low) / spread, strict=True)
     ]
     links = [{"a": link.a, "b": link.b, "cost": link.cost, "delay_ms": link.delay_ms} for link in topology.links]
-    plan = found.planned
-    channels = [_tree(number, channel) for number, channel in enumerate(plan.channels)] if plan is not None else []
-    return {"epoch": found.status["epoch"], "brokers": brokers, "links": links, "channels": channels}
+    return {"brokers": brokers, "links": links}
 
 
 def _tree(number: int, channel: PlannedChannel) -> Json:
@@ -195,10 +199,18 @@ def subscribers(found: Snapshot, rates: Rates) -> Json:
 
 def events(found: Snapshot) -> Json:
     """What was decided and who came and went, the newest first."""
-    return {"events": [{**event, "text": _sentence(event)} for event in reversed(found.events)]}
+    return {"events": [{**event, "text": sentence(event)} for event in reversed(found.events)]}
 
 
-def _sentence(event: Json) -> str:
+def marks(told: list[Json]) -> list[Json]:
+    """When plans were made, and which of them anew from statistics."""
+    plans = [event for event in told if event["what"] == "plan"]
+    return [
+        {"at": event["at"], **{name: event["details"][name] for name in ("epoch", "reorganised")}} for event in plans
+    ]
+
+
+def sentence(event: Json) -> str:
     details: dict[str, Any] = event["details"]
     match event["what"]:
         case "plan":
@@ -215,7 +227,17 @@ def _sentence(event: Json) -> str:
             return f"{event['who']} cannot reach its store"
         case "broker is here":
             return f"{details['broker']} has said hello"
+        case "crash":
+            return f"{event['who']} crashes"
+        case "restart":
+            return f"{event['who']} starts again"
+        case "fault":
+            return f"{_fault(details['fault'])} {'begins' if details['begins'] else 'ends'}"
         case "broker is gone":
             return f"{details['broker']} is gone: {details['reason']}"
     told = ", ".join(f"{name} {value}" for name, value in details.items())
     return f"{event['what']}{': ' + told if told else ''}"
+
+
+def _fault(told: Any) -> str:
+    return " ".join(f"{name} {value}" for name, value in told.items() if value) if isinstance(told, dict) else str(told)

@@ -40,7 +40,6 @@ class Watcher:
         self.trouble: str | None = "the overlay has not been asked yet"
         """Why the snapshot is not of now; None where it is."""
         self.revision = 0
-        self.over = False
         self.rates = Rates()
         self.history = History()
         self.comparison: Comparison | None = None
@@ -49,7 +48,6 @@ class Watcher:
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        self.over = True
         tasks = [task for task in (self._task, self._comparing) if task is not None]
         for task in tasks:
             task.cancel()

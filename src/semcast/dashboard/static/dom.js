@@ -30,9 +30,14 @@ export const cost = value => value === null || value === undefined ? "–" : val
 export const percent = (value, digits = 0) => value === null || value === undefined ? "–" : `${(100 * value).toFixed(digits)} %`;
 export const ms = value => value === null || value === undefined ? "–" : value >= 10000 ? `${(value / 1000).toFixed(1)} s`
   : value >= 100 ? `${value.toFixed(0)} ms` : value >= 1 || value === 0 ? `${value.toFixed(1)} ms` : `${value.toPrecision(1)} ms`;
-export const clock = at => new Date(1000 * at).toLocaleTimeString([], { hourCycle: "h23" });
+export const clock = at => moment !== null ? `${at.toFixed(2)} s` : new Date(1000 * at).toLocaleTimeString([], { hourCycle: "h23" });
+
+// Of a recorded run every question is about a moment; null where the overlay is live.
+let moment = null;
+export const about = at => { moment = at; };
 
 export async function get(path) {
+  if (moment !== null) path += `${path.includes("?") ? "&" : "?"}at=${moment}`;
   const answer = await fetch(path, { headers: { accept: "application/json" } });
   const said = await answer.json();
   if (!answer.ok) throw Object.assign(new Error(said.error ?? answer.statusText), { told: said });

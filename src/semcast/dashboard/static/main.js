@@ -1,5 +1,5 @@
 // The frame around the views: which one is shown, what stands above it, and whether anybody still tells us something.
-import { cost, h, rate, whole } from "./dom.js";
+import { about, cost, get, h, rate, whole } from "./dom.js";
 import * as overlay from "./views/overlay.js";
 
 const VIEWS = {
@@ -13,6 +13,7 @@ const VIEWS = {
 };
 const by = id => document.getElementById(id);
 const main = by("main");
+const known = () => summary?.at !== undefined && summary?.at !== null;
 let shown = null, name = "", summary = null, busy = false, turn = 0;
 
 for (const [id, view] of Object.entries(VIEWS)) by("tabs").append(h("a", { href: `#${id}`, id: `tab-${id}` }, view.title));
@@ -26,7 +27,7 @@ function head(told) {
   const beside = told.spt ? `SPT ${cost(told.spt)}` : "";
   by("figures").replaceChildren(
     figure("brokers up", `${told.up}`, `of ${told.brokers}`),
-    figure("channels", whole(told.channels), `${whole(told.profiles)} profiles`),
+    figure("channels", whole(told.channels), told.profiles === null ? "" : `${whole(told.profiles)} profiles`),
     figure("subscribers", whole(told.sessions)),
     figure("published", rate(told.published_s), "/s"),
     figure("delivered", rate(told.delivered_s), "/s"),
@@ -47,7 +48,7 @@ function trouble(text) {
 
 // One question at a time: a slow answer is waited for, not asked for again.
 async function update() {
-  if (!shown || busy || !summary?.at) return;
+  if (!shown || busy || !known()) return;
   busy = true;
   const mine = turn;
   try {
@@ -73,8 +74,8 @@ async function route() {
 
 async function mount() {
   const mine = ++turn;
-  main.replaceChildren(h("p", { class: "empty" }, summary?.at ? "Loading …" : "Waiting for the overlay …"));
-  if (!summary?.at) return;
+  main.replaceChildren(h("p", { class: "empty" }, known() ? "Loading …" : "Waiting for the overlay …"));
+  if (!known()) return;
   const made = (await VIEWS[name].load()).make();
   if (mine !== turn) return;
   main.replaceChildren(made.element);
@@ -88,6 +89,7 @@ function listen() {
   source.addEventListener("summary", event => {
     const before = summary;
     summary = JSON.parse(event.data);
+    if (summary.replay) { replay(summary.replay.end); return; }
     if (summary.trouble) state("broken", summary.at ? "no answer" : "not reached yet");
     else state("live", "live");
     trouble(summary.trouble && `The overlay does not answer: ${summary.trouble}.${summary.at ? ` Shown is what was known at ${new Date(1000 * summary.at).toLocaleTimeString()}.` : " It is asked again every second."}`);
@@ -99,6 +101,34 @@ function listen() {
     state("broken", "reconnecting");
     trouble("The dashboard itself does not answer. If it was stopped, start it again: semcast dashboard.");
   };
+}
+
+// A recorded run: a slider instead of a clock. Views of what no journal holds are left out.
+function replay(end) {
+  if (by("moment")) return;
+  for (const gone of ["pipeline", "try"]) by(`tab-${gone}`).remove();
+  let timer = null;
+  const slider = h("input", { type: "range", id: "moment", min: "0", max: String(end), step: "any", value: String(end), "aria-label": "moment of the run, in seconds" });
+  const read = h("output", { class: "mono" });
+  const stop = () => { clearInterval(timer); timer = null; play.textContent = "▶ play"; };
+  const play = h("button", { type: "button", id: "play", onclick: () => {
+    if (timer) { stop(); return; }
+    if (+slider.value >= end) slider.value = "0";
+    play.textContent = "❚❚ pause";
+    timer = setInterval(() => { slider.value = String(Math.min(end, +slider.value + end / 300)); if (+slider.value >= end) stop(); show(); }, 200);
+  } }, "▶ play");
+  const show = async () => {
+    about(+slider.value);
+    read.textContent = `${(+slider.value).toFixed(2)} of ${end.toFixed(0)} s`;
+    summary = await get("/api/summary");
+    head(summary);
+    await (shown ? update() : mount());
+  };
+  slider.addEventListener("input", show);
+  by("tabs").before(h("div", { class: "replay" }, play, slider, read));
+  summary = null;
+  state("live", "recorded");
+  show();
 }
 
 by("theme").onclick = () => {

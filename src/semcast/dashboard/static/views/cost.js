@@ -47,6 +47,7 @@ class Cost {
     if (!any) return;
     this.chart.show(told.points, told.marks);
     this.traffic.show(told.points, told.marks);
+    this.table.element.hidden = this.about.hidden = !compared;
     if (!compared) return;
     const beside = value => !value || !compared.plan ? "" : Math.abs(compared.plan / value - 1) < .005 ? "as cheap"
       : `${Math.abs(100 * (compared.plan / value - 1)).toFixed(0)} % ${compared.plan < value ? "cheaper" : "dearer"}`;

@@ -36,8 +36,10 @@ class Overlay {
   repaint() { this.graph.paint(); this.listChannels(); }
 
   async update(summary) {
-    const known = `${summary?.term} ${summary?.epoch} ${summary?.channels}`;
-    if (!this.overlay || known !== this.known) {
+    const known = `${summary?.term} ${summary?.epoch} ${summary?.channels}`, recorded = summary?.profiles === null;
+    this.recorded = recorded;
+    this.schemes.hidden = recorded;
+    if (!this.overlay || known !== this.known || recorded) {
       this.overlay = await get("/api/overlay");
       this.known = known;
       this.graph.show(this.overlay);
@@ -59,7 +61,7 @@ class Overlay {
     this.graph.load(shown, most, loads.up, loads.links_up);
     const costs = { now: loads.costs.plan, spt: loads.costs.spt, unicast: loads.costs.unicast };
     for (const [id, place] of Object.entries(this.costs)) place.textContent = costs[id] === undefined || costs[id] === null ? "" : cost(costs[id]);
-    this.note.textContent = !loads.costs.plan ? "Nothing was published lately: links are idle, and there is nothing to compare."
+    this.note.textContent = this.recorded ? "Line width: messages in the last second of the run." : !loads.costs.plan ? "Nothing was published lately: links are idle, and there is nothing to compare."
       : this.scheme === "now" ? "Line width: messages a second, as measured. Beside each name: links per message."
       : "Line width: what the latest messages would load links with, on the same scale.";
   }

@@ -11,7 +11,7 @@ class Subscribers {
     this.count = h("span", { class: "dim small", role: "status" });
     this.table = new Table(null, [
       { title: "profile", text: true, cell: row => h("code", {}, row.profile), same: row => row.profile },
-      { title: "stream", cell: row => `${row.stream} (${row.language})` },
+      { title: "stream", cell: row => row.language === null ? row.stream : `${row.stream} (${row.language})` },
       { title: "gateway", cell: row => row.gateway },
       { title: "", cell: row => row.live ? "live" : "not yet live" },
       { title: "delivered", number: true, cell: row => whole(row.delivered) },
@@ -20,7 +20,7 @@ class Subscribers {
       { title: "age, mean", number: true, cell: row => ms(row.mean_ms) },
       { title: "age, worst", number: true, cell: row => ms(row.worst_ms) },
       { title: "bound", number: true, cell: row => bound(row), same: row => `${row.max_delay_ms} ${row.expected_delay_ms} ${row.worst_ms}` },
-      { title: "why?", cell: row => h("button", { type: "button", class: "quiet", "aria-label": `why does ${row.session} get its messages?`, onclick: () => this.why(row.session) }, "why?"), same: row => row.session },
+      { title: "why?", cell: row => row.language === null ? "" : h("button", { type: "button", class: "quiet", "aria-label": `why does ${row.session} get its messages?`, onclick: () => this.why(row.session) }, "why?"), same: row => row.session },
     ], row => `${row.gateway} ${row.session}`);
     this.empty = h("p", { class: "empty", hidden: true });
     this.dialog = h("dialog", { id: "why", "aria-label": "why it gets this" });
