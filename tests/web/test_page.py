@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -178,6 +180,25 @@ def test_the_page_goes_on_when_a_broker_dies_and_comes_back(world: World, page: 
     world.overlay.call(lambda: world.overlay.whole.start_broker(victim))
     page.until("document.querySelector('#figures dd').textContent === '10 of 10'")
     assert page.run("document.querySelector('#state').dataset.state") == "live"
+
+
+def test_a_reorganisation_is_marked_and_its_channels_are_shown(world: World, page: Page, served: Served) -> None:
+    opened(page, served, "cost")
+    page.until("document.querySelectorAll('.chart path').length > 3")
+    assert ask(world.coordinator, "/reorganise", method="POST").status == 202
+    page.until("document.querySelectorAll('.chart .mark.reorganised').length > 0")
+    page.run("location.hash = 'channels'")
+    page.until(js(f"document.querySelector('main').dataset.view === 'channels' && {SAYS['channels']}"))
+    page.screenshot(SHOTS / "channels-reorganised-1280-light.png")
+
+
+def test_a_port_that_is_taken_is_told_in_a_sentence(served: Served) -> None:
+    command = [sys.executable, "-m", "semcast", "dashboard", "--url", "127.0.0.1:9"]
+    port = served.address.rpartition(":")[2]
+    done = subprocess.run([*command, "--port", port], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert f"port {port} of 127.0.0.1 is taken" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_who_chooses_a_theme_finds_it_again(page: Page, served: Served) -> None:

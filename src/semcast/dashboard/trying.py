@@ -137,9 +137,10 @@ def _way(found: Snapshot, seen: Json, way: Json, gateway: str) -> Json:
     plan = found.planned
     channel = next((it for it in (plan.channels if plan is not None else ()) if it.id == way["channel"]), None)
     path: list[str] = []
-    if channel is not None and seen["epoch"] == found.status["epoch"]:
-        path = path_on(channel.tree, source, gateway)
-        if not path:  # the source is not on the tree: a leg leads to where it hangs
+    if plan is not None and channel is not None and seen["epoch"] == found.status["epoch"]:
+        if plan.filtered:  # these trees carry a message from wherever it enters; others from where they hang
+            path = path_on(channel.tree, source, gateway)
+        if not path:
             topology = found.topology
             leg = topology.graph.paths(topology.node(source)).to(topology.node(channel.rendezvous))
             path = [*topology.ids(leg)[:-1], *path_on(channel.tree, channel.rendezvous, gateway)]

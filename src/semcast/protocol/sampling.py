@@ -44,8 +44,10 @@ class Sampling:
             return
         self.matched.append(routed.profiles)
         if len(message.payload) <= LARGEST:
-            seen = Seen(number, epoch, message, routed.profiles, routed.routes)
-            self._shown.setdefault(message.stream, deque(maxlen=SHOWN)).append(seen)
+            held = self._shown.get(message.stream)
+            if held is None:
+                held = self._shown[message.stream] = deque(maxlen=SHOWN)
+            held.append(Seen(number, epoch, message, routed.profiles, routed.routes))
 
     def take_all(self, first: int, epoch: int, messages: Sequence[Message], routed: Sequence[Routed]) -> None:
         """The same for messages that follow each other."""

@@ -6,7 +6,7 @@ import pytest
 
 from semcast.dashboard.trying import Rejected, path_on, tried, why
 from semcast.model import SemcastError
-from tests.unit.dashboard.worlds import snapshot
+from tests.unit.dashboard.worlds import CHANNEL, snapshot
 
 
 def test_a_profile_is_judged_on_the_latest_messages_and_beside_the_live_ones() -> None:
@@ -48,3 +48,10 @@ def test_a_path_is_found_in_both_directions_and_none_where_there_is_none() -> No
     assert path_on(tree, "d", "c") == ["d", "b", "c"]
     assert path_on(tree, "a", "a") == ["a"]
     assert path_on(tree, "x", "c") == []
+
+
+def test_where_trees_carry_everything_from_where_they_hang_a_leg_leads_there() -> None:
+    found = snapshot()
+    channel = {**CHANNEL, "rendezvous": "g1", "tree": [["g1", "m"], ["m", "s"], ["m", "g2"]], "expression": "p1"}
+    found = snapshot(plan={**found.plan, "scheme": "semcast", "channels": [channel]})
+    assert why(found, "b")["messages"][0]["way"][0]["path"] == ["s", "m", "g1", "m", "g2"]

@@ -21,9 +21,10 @@ class Channels {
     ], row => row.id);
     this.empty = h("p", { class: "empty", hidden: true }, "There is no channel yet: a plan is made when somebody subscribes. Try it: ", h("a", { href: "#try" }, "watch a profile"), ".");
     this.overlaps = h("div", {});
+    this.together = h("div", {}, h("h2", {}, "How profiles overlap"), this.overlaps);
     this.element = h("section", { "aria-label": "Channels" }, this.about, this.table.element, this.empty,
       h("p", { class: "small dim" }, "Reach: of a channel's gateways, the share that a message is for (masks leave the others out). Noise: what came to a gateway and nobody there wanted."),
-      h("h2", {}, "How profiles overlap"), this.overlaps);
+      this.together);
     this.at = -Infinity;
   }
 
@@ -31,6 +32,7 @@ class Channels {
     const told = await get("/api/channels");
     this.about.textContent = told.channels.length ? `Epoch ${told.epoch}, scheme ${told.scheme}.` : "";
     this.table.show(told.channels);
+    this.together.hidden = told.channels.some(channel => channel.profiles === null); // of a recorded run nobody knows them
     this.table.element.hidden = !told.channels.length;
     this.empty.hidden = told.channels.length > 0;
     if (performance.now() - this.at > 5000 && !this.overlaps.querySelector("canvas:is(:hover, :focus)")) {
