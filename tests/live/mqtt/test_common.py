@@ -110,3 +110,25 @@ def test_who_does_not_read_is_set_apart_and_comes_back_with_all_that_it_missed(o
         until_taken_by(overlay, "much", {"slow", "quick"})
         publisher.publish("much/a", "last")
         assert (slow.take().payload, quick.take().payload) == (b"last", b"last")
+
+
+def test_what_the_gateway_has_forgotten_is_asked_for_again_and_nothing_is_missed(overlay: Overlay) -> None:
+    port = overlay.port("b2")
+
+    async def forget() -> None:
+        gateway = overlay.embedded.brokers["b2"].node.gateway
+        assert gateway is not None
+        profile = ProfileText("sensors", "topic", "forgotten")
+        for name in [name for name, session in gateway.sessions.items() if session.profile == profile]:
+            del gateway.sessions[name]
+
+    with connected(port, "reader") as reader, connected(port, "pub") as publisher:
+        reader.subscribe("forgotten/#", qos=0)
+        publisher.publish("forgotten/a", "1")
+        assert reader.take().payload == b"1"
+        overlay.run(forget())
+        for number in (2, 3):
+            publisher.publish("forgotten/a", str(number))
+        assert [reader.take().payload for _ in range(2)] == [b"2", b"3"]
+        publisher.publish("forgotten/a", "4")
+        assert reader.take().payload == b"4"
