@@ -241,6 +241,41 @@ def test_a_stream_that_routers_cannot_filter_is_refused_with_its_line(tmp_path: 
         read_config(file)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('6 = "backbone"', "routers.6: a backbone router serves nobody, and this one is a gateway"),
+        ('12 = "network"', "routers.12: there is no such broker"),
+        ('4 = "king"', "routers"),
+    ],
+)
+def test_a_role_that_a_router_cannot_have_is_refused_with_its_line(tmp_path: Path, given: str, told: str) -> None:
+    file = written(tmp_path, figure_4_1(), f"{CONFIG}\n[routers]\n{given}\n")
+    with pytest.raises(SemcastError, match=rf"up.toml:\d+: .*{told}"):
+        read_config(file)
+
+
+def test_a_backbone_router_passes_the_upper_concepts_on(tmp_path: Path) -> None:
+    run(_backbone(tmp_path))
+
+
+async def _backbone(folder: Path) -> None:
+    config = f'{CONFIG}\n[routers]\n3 = "backbone"\n4 = "network"\n'
+    async with network(folder, figure_4_1(), config) as whole, semcast.connect(whole.addresses()["6"]) as client:
+        alice = PythonWatcher(client, "a {b {c {d {e = 1}}}}", "s", ["6"])
+        await alice.live()
+        await until(lambda: quiet(whole))
+        assert router(whole, "4").trees["s"].said["3"].text == 'a {b {c {d {e = "1"}}}}'
+        assert router(whole, "3").trees["s"].said["1"].text == "a {b {c {d}}}"
+        leaked, wanted = (described("a").replace("<a/>", f"<a><b><c><d><e>{n}</e></d></c></b></a>") for n in (2, 1))
+        for content in (leaked, wanted):
+            await client.publish("s", content, source="1")
+        await until(lambda: alice.got.total() == 1)
+        assert alice.got == {wanted: 1}
+        assert (packets(whole)["1", "3"], packets(whole)["3", "4"]) == (2, 1)
+        await alice.stop()
+
+
 def test_the_example_is_a_network_of_routers() -> None:
     deployed = read_config(Path(__file__).parents[2] / "examples" / "routers.toml")
     assert (deployed.config.scheme, deployed.config.streams["charts"].language) == ("semnet", "semantic")

@@ -10,6 +10,7 @@ from semcast.model import SemcastError
 from semcast.model.tables import Part, TableError, located, read_toml, typed
 from semcast.net.view import OverlayView, tuned
 from semcast.planning.build import SCHEMES
+from semcast.protocol.frames.semantic import Role
 from semcast.protocol.semantic_node import SEMNET
 from semcast.protocol.streams import Stream
 from semcast.trees import Topology
@@ -43,6 +44,8 @@ class Config(Part, frozen=True, kw_only=True):
     coordinators: CoordinatorsTable = CoordinatorsTable()
     streams: dict[str, Stream] = msgspec.field(default_factory=dict)
     settings: dict[str, float | str] = msgspec.field(default_factory=dict)
+    routers: dict[str, Role] = msgspec.field(default_factory=dict)
+    """Under semnet, broker → border, network or backbone (thesis §4.1)."""
     ports: dict[str, int] = msgspec.field(default_factory=dict)
     """Name of a broker or coordinator → port; 0, or none: a free one, kept from then on."""
 
@@ -88,6 +91,7 @@ class Deployed(msgspec.Struct, frozen=True):
             {},
             self.topology.to_json(),
             origins=config.origins,
+            routers=config.routers,
         )
 
     def listen(self, name: str) -> str:
@@ -119,6 +123,8 @@ def _deployed(text: str, path: Path) -> Deployed:
             raise TableError("topology.file", f"{file} cannot be read ({error.strerror})") from None
     config = typed(given, Config)
     topology = topology_of(config.topology)
+    for name, role in config.routers.items():
+        _check_router(config, topology, name, role)
     known = {*topology.numbers, *config.coordinator_names()}
     for name, port in config.ports.items():
         if name not in known:
@@ -126,3 +132,17 @@ def _deployed(text: str, path: Path) -> Deployed:
         if not 0 <= port <= 65535:
             raise TableError(f"ports.{name}", f"{port} is no port")
     return Deployed(config, topology, (path.parent / config.data).resolve())
+
+
+def _check_router(config: Config, topology: Topology, name: str, role: Role) -> None:
+    if config.scheme != SEMNET:
+        raise TableError(
+            f"routers.{name}", f'only brokers of scheme "semnet" are routers, not those of {config.scheme!r}'
+        )
+    if name not in topology.numbers:
+        raise TableError(f"routers.{name}", "there is no such broker")
+    serves = topology.brokers[topology.numbers[name]].roles
+    if role != "border" and serves:
+        raise TableError(
+            f"routers.{name}", f"a {role} router serves nobody, and this one is a {' and a '.join(serves)}"
+        )

@@ -30,6 +30,7 @@ def node_of(
             settings=settings,
             notes=store.notes,
             streams=streams,
+            role=view.routers.get(name),
             log=store.log,
             gateway=gateway,
             incarnation=store.incarnation,

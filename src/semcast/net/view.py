@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from semcast.model import SemcastError
+from semcast.protocol.frames.semantic import Role
 from semcast.protocol.machine import Settings
 from semcast.protocol.streams import Stream, Streams
 
@@ -43,6 +44,8 @@ class OverlayView(msgspec.Struct, frozen=True):
     version: int = 0
     origins: tuple[str, ...] = ()
     """Web pages of these origins may publish; ``*``: of all."""
+    routers: dict[str, Role] = {}
+    """Under semnet: the role of a router, where it is not the one that its place gives it."""
 
     def encoded(self) -> bytes:
         return msgspec.json.encode(self)

@@ -7,13 +7,14 @@ coordinator: the overlay and its trees are given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from semcast.model.message import ProfileText
-from semcast.protocol.frames.semantic import BetweenRouters, Packet, Subscribe, Unsubscribe
+from semcast.protocol.frames.semantic import BetweenRouters, Packet, Role, Subscribe, Unsubscribe
 from semcast.protocol.machine import Command, Event, Note, Received, Send, Settings, Tick
 from semcast.protocol.node import Node
 from semcast.protocol.semantic_door import Door
-from semcast.protocol.semantic_router import RouterSettings, SemanticRouter
+from semcast.protocol.semantic_router import ROLES, SemanticRouter
 from semcast.protocol.semantic_source import SemanticSource, body_of
 from semcast.protocol.semantic_trees import router_trees, tree_of
 from semcast.protocol.source import Outgoing
@@ -38,6 +39,7 @@ class SemanticNode(Node):
         settings: Settings,
         notes: Notes,
         streams: Streams,
+        role: Role | None = None,
         log: Log | None = None,
         gateway: bool = False,
         incarnation: int = 1,
@@ -54,7 +56,8 @@ class SemanticNode(Node):
         )
         sources = [held.id for held in topology.brokers if SOURCE in held.roles]
         trees = router_trees(topology, sources, list(streams.declared))[broker]
-        self.router = SemanticRouter(broker, trees, RouterSettings(resend_s=settings.resend_s), incarnation)
+        tuned = replace(ROLES[role or "border"], resend_s=settings.resend_s)
+        self.router = SemanticRouter(broker, trees, tuned, incarnation)
         ways = {stream: tree_of(trees, stream, broker) or "" for stream in streams.declared}
         if log is not None:
             self.source = SemanticSource(broker, log, notes, settings, incarnation, streams, ways.__getitem__)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from semcast.matching.semantic import Prefilter, descriptor
 from semcast.model import ProfileError
@@ -36,6 +35,7 @@ from semcast.protocol.frames.semantic import (
     InterestTaken,
     Offer,
     Packet,
+    Role,
     Shed,
     Subscribe,
     Subscribed,
@@ -43,8 +43,6 @@ from semcast.protocol.frames.semantic import (
 )
 from semcast.protocol.machine import Command, Event, Note, Received, Send, Tick
 from semcast.protocol.semantic_ports import Filters, Matching, PortCounts, Said, TreePorts
-
-Role = Literal["border", "network", "backbone"]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,12 @@ acyclic, else one tree per source. Between routers nothing names a user.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from semcast.protocol.frames.base import Frame
+
+Role = Literal["border", "network", "backbone"]
+"""What a router is for (thesis §4.1)."""
 
 
 class Hello(Frame, frozen=True, tag="semantic-hello"):
