@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from semcast.dashboard.pipeline import Progress
 from tests.pipeline.overlays import client, overlay
 
 pytestmark = [pytest.mark.spark, pytest.mark.system]
@@ -25,6 +26,7 @@ def test_it_runs_until_ctrl_c_and_goes_on_from_its_checkpoint(tmp_path: Path) ->
             command = [
                 sys.executable, "-m", "semcast", "pipeline", "--source", str(incoming), "--format", "json",
                 "--stream", "quotes", "--coordinator", url, "--checkpoint", str(tmp_path / "checkpoint"),
+                "--progress", str(tmp_path / "progress.jsonl"),
             ]  # fmt: skip
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             assert process.stdout is not None
@@ -39,3 +41,6 @@ def test_it_runs_until_ctrl_c_and_goes_on_from_its_checkpoint(tmp_path: Path) ->
             assert "3 messages, 3 matched" in told
             assert "Traceback" not in told
         assert quotes.next(1) is None
+    batches = Progress(tmp_path / "progress.jsonl").read()
+    assert [batch["rows"] for batch in batches["batches"] if batch["rows"]] == [3, 3]
+    assert batches["unreadable"] == 0

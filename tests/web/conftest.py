@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,8 +21,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture(scope="package")
-def served(world: World) -> Iterator[Served]:
-    made = Served("--url", f"semcast://{world.coordinator}")
+def batches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a pipeline would tell of its batches; empty at first."""
+    file = tmp_path_factory.mktemp("pipeline") / "progress.jsonl"
+    file.touch()
+    return file
+
+
+@pytest.fixture(scope="package")
+def served(world: World, batches: Path) -> Iterator[Served]:
+    made = Served("--url", f"semcast://{world.coordinator}", "--pipeline", str(batches))
     yield made
     assert made.stop() == 0
 

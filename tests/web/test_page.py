@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from semcast.pipeline.streaming import Batch
 from tests.live.http.browser import Page
 from tests.live.http.running import ask
 from tests.web.world import PROFILES, Served, World
@@ -38,7 +39,7 @@ SAYS = {
     "events": """told('/api/events', it =>
         same(all('#events li', row => row.lastChild.textContent), it.events.map(event => event.text)))""",
     "pipeline": """told('/api/pipeline', it => it.batches.length === 0
-        && document.querySelector('.empty').innerText.includes('No pipeline reports'))""",
+        && document.querySelector('.empty').innerText.includes('holds no batch yet'))""",
     "try": """told('/api/streams', it => same(all('#stream option', one => one.value), Object.keys(it)))""",
 }
 
@@ -190,6 +191,17 @@ def test_a_reorganisation_is_marked_and_its_channels_are_shown(world: World, pag
     page.run("location.hash = 'channels'")
     page.until(js(f"document.querySelector('main').dataset.view === 'channels' && {SAYS['channels']}"))
     page.screenshot(SHOTS / "channels-reorganised-1280-light.png")
+
+
+def test_batches_of_a_pipeline_are_shown_as_they_come(page: Page, served: Served, batches: Path) -> None:
+    opened(page, served, "pipeline")
+    page.until("document.querySelector('.empty')?.innerText.includes('holds no batch yet')")
+    done = [Batch(number, 1000 + number, 700, 2, 5, 0.5, 0.1, 0.2, 0.0)._asdict() for number in range(3)]
+    lines = [json.dumps({"at": 1000.0 + batch["number"], "stream": "quotes", **batch}) for batch in done]
+    batches.write_text("\n".join(lines) + "\n")
+    page.until(js("same(rows(), ['quotes 2', 'quotes 1', 'quotes 0']) && cell('quotes 2', 'rows') === '1,002'"))
+    page.screenshot(SHOTS / "pipeline-batches-1280-light.png")
+    batches.write_text("")
 
 
 def test_a_port_that_is_taken_is_told_in_a_sentence(served: Served) -> None:

@@ -25,7 +25,7 @@ def dashboard(
     ] = None,
     pipeline: Annotated[
         Path | None,
-        typer.Option(help="Spark's query progress, a JSON object per line, for the pipeline view.", show_default=False),
+        typer.Option(help="What semcast pipeline --progress writes, for the pipeline view.", show_default=False),
     ] = None,
 ) -> None:
     """Serve a page that shows a running overlay: channels, trees, loads, subscribers, costs. Until Ctrl-C.

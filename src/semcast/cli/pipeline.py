@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json as jsons
 import sys
+import time
 from typing import Annotated
 
 import typer
@@ -25,6 +27,10 @@ def pipeline(
     ] = None,
     statistics: Annotated[
         str | None, typer.Option(help="A folder for sampled messages and what matched them, as Parquet.")
+    ] = None,
+    progress: Annotated[
+        str | None,
+        typer.Option(help="A file to which each batch adds a line, for semcast dashboard --pipeline."),
     ] = None,
     master: Annotated[str | None, typer.Option(help="Spark's master; default: this machine.")] = None,
     jars: Annotated[
@@ -63,6 +69,10 @@ def pipeline(
             f"batch {batch.number}: {batch.messages:,} messages, {batch.matched:,} matched{dead}, "
             f"{batch.rate:,.0f}/s, {batch.seconds:.2f} s, plan {batch.epoch}{swap}"
         )
+        if progress is not None:
+            line = {"at": time.time(), "stream": stream, **batch._asdict()}
+            with open(progress, "a", encoding="utf-8") as file:
+                file.write(jsons.dumps(line) + "\n")
 
     spark = session("semcast pipeline", master, **settings)
     running = Pipeline(spark, where, feed, Places(checkpoint, dead_letters, statistics), at_once=at_once, done=done)

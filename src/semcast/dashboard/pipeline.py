@@ -1,4 +1,4 @@
-"""Batches of a pipeline on Spark, from the progress that Structured Streaming reports."""
+"""Batches on Spark, as ``semcast pipeline --progress`` or any query of Structured Streaming tells of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEPT = 500
 
 
 class Progress:
-    """A file with one ``StreamingQueryProgress`` a line, as Spark writes its JSON; what is no such line is counted."""
+    """A file with a batch a line: ours, or Spark's ``StreamingQueryProgress`` in JSON. What is neither is counted."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -32,13 +32,30 @@ class Progress:
             return about | {"trouble": f"{self._file}: {error.strerror}"}
         for line in lines:
             try:
-                about["batches"].append(_batch(msgspec.json.decode(line)))
+                told = msgspec.json.decode(line)
+                about["batches"].append(_ours(told) if "route_s" in told else _sparks(told))
             except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError):
                 about["unreadable"] += 1
         return about
 
 
-def _batch(told: Any) -> Json:
+def _ours(told: Any) -> Json:
+    messages, seconds = int(told["messages"]), float(told["seconds"])
+    return {
+        "query": told["stream"],
+        "batch": int(told["number"]),
+        "at": float(told["at"]),
+        "rows": messages,
+        "rows_s": messages / seconds if seconds else None,
+        "arriving_s": None,
+        "took_ms": 1000 * seconds,
+        "matched": int(told["matched"]),
+        "dead": int(told["dead"]),
+        "epoch": int(told["epoch"]),
+    }
+
+
+def _sparks(told: Any) -> Json:
     durations = told.get("durationMs") or {}
     return {
         "query": told.get("name") or told.get("id"),
@@ -48,6 +65,7 @@ def _batch(told: Any) -> Json:
         "rows_s": _number(told.get("processedRowsPerSecond")),
         "arriving_s": _number(told.get("inputRowsPerSecond")),
         "took_ms": _number(durations.get("triggerExecution")),
+        **dict.fromkeys(("matched", "dead", "epoch")),
     }
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from semcast.dashboard.pipeline import Progress
+from semcast.pipeline.streaming import Batch
 
 
 def test_batches_are_read_and_what_is_none_is_counted(tmp_path: Path) -> None:
@@ -24,6 +25,9 @@ def test_batches_are_read_and_what_is_none_is_counted(tmp_path: Path) -> None:
             "rows_s": 600.0,
             "arriving_s": None,
             "took_ms": 2000.0,
+            "matched": None,
+            "dead": None,
+            "epoch": None,
         }
     ]
 
@@ -31,3 +35,13 @@ def test_batches_are_read_and_what_is_none_is_counted(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_yet_is_no_error(tmp_path: Path) -> None:
     assert "No such file" in Progress(tmp_path / "none").read()["trouble"]
     assert Progress(None).read() == {"file": None, "batches": [], "unreadable": 0}
+
+
+def test_batches_of_our_own_pipeline_tell_more(tmp_path: Path) -> None:
+    batch = Batch(3, 1000, 700, 2, 5, 0.5, 0.1, 0.2, 0.0)
+    file = tmp_path / "progress.jsonl"
+    file.write_text(json.dumps({"at": 9.0, "stream": "quotes", **batch._asdict()}) + "\n")
+    (told,) = Progress(file).read()["batches"]
+    assert (told["query"], told["batch"], told["at"], told["rows"]) == ("quotes", 3, 9.0, 1000)
+    assert (told["rows_s"], told["took_ms"]) == (2000.0, 500.0)
+    assert (told["matched"], told["dead"], told["epoch"]) == (700, 2, 5)

@@ -18,6 +18,9 @@ class Pipeline {
       { title: "at", cell: row => clock(row.at) },
       { title: "rows", number: true, cell: row => whole(row.rows) },
       { title: "rows /s", number: true, cell: row => rate(row.rows_s) },
+      { title: "matched", number: true, cell: row => whole(row.matched) },
+      { title: "dead letters", number: true, cell: row => whole(row.dead) },
+      { title: "plan", number: true, cell: row => whole(row.epoch) },
       { title: "took", number: true, cell: row => ms(row.took_ms) },
     ], row => `${row.query} ${row.batch}`);
     this.batches = h("div", { hidden: true }, h("h2", {}, "Rows a second"), key(SERIES), this.chart.element, this.table.element);
@@ -36,7 +39,7 @@ class Pipeline {
       return;
     }
     this.empty.replaceChildren(...(told.file === null
-      ? [h("p", {}, "No pipeline reports to this page."), h("p", {}, "The brokers match and route messages themselves, so there is nothing amiss. To see batches of a Spark query here, let it write its progress, one JSON object per line, and start ", h("code", {}, "semcast dashboard --pipeline FILE"), ".")]
-      : [h("p", {}, told.trouble ?? `${told.file} holds no batch yet${told.unreadable ? `; ${told.unreadable} lines of it are no progress of a query` : ""}.`)]));
+      ? [h("p", {}, "No pipeline reports to this page."), h("p", {}, "The brokers match and route messages themselves, so there is nothing amiss. To see batches here, start ", h("code", {}, "semcast pipeline … --progress FILE"), " and ", h("code", {}, "semcast dashboard --pipeline FILE"), ".")]
+      : [h("p", {}, told.trouble ?? `${told.file} holds no batch yet${told.unreadable ? `; ${told.unreadable} lines of it tell of none` : ""}.`)]));
   }
 }
