@@ -26,6 +26,8 @@ log = logging.getLogger("semcast")
 _CONNECT_S = 10.0
 _HIGH_BYTES = 1 << 20
 """Answers that a client does not read: with so many nothing more is read from it."""
+_BEHIND_BYTES = 4 << 20
+"""Messages that a client does not read: with so many it is given no more for now. Who shares them shares the bytes."""
 
 
 class MqttConnection(asyncio.Protocol):
@@ -60,7 +62,7 @@ class MqttConnection(asyncio.Protocol):
     @property
     def keeps_up(self) -> bool:
         """Is little enough on its way that more can be, without waiting?"""
-        return self._over or self._transport is None or self._transport.get_write_buffer_size() < _HIGH_BYTES
+        return self._over or self._transport is None or self._transport.get_write_buffer_size() < _BEHIND_BYTES
 
     @property
     def version(self) -> int:

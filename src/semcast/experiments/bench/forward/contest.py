@@ -62,7 +62,7 @@ def _record(own: list[Lap], peer: list[Lap] | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "per_second": round(median(map(_per_second, own))),
         "per_cpu_second": round(median(map(_per_cpu_second, own))),
-        "cpu_us_per_delivery": round(1e6 / median(map(_per_cpu_second, own)), 4),
+        "cpu_us_per_delivery": round(1e6 / max(1.0, median(map(_per_cpu_second, own))), 4),
         "cpu_share": round(median(lap.cpu_s / lap.wall_s for lap in own), 2),
         "waited_share": round(median(lap.waited_s / lap.wall_s for lap in own), 2),
         "lost": sum(lap.lost for lap in own),
