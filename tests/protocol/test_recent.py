@@ -59,3 +59,26 @@ def test_whatever_it_vouches_for_it_has(messages: list[tuple[int, set[object]]])
             if recent.has("s", profile, first):
                 due = sorted(n for n, profiles in messages if profile in profiles and n > first)
                 assert sorted(recent.find("s", profile, first, 99, 99)[0]) == due
+
+
+@given(st.permutations(range(1, 41)), st.integers(1, 30), st.integers(0, 41), st.integers(0, 41), st.integers(0, 9))
+def test_whatever_order_messages_come_and_go_in_those_that_are_here_are_found(
+    order: list[int], room: int, first: int, through: int, most: int
+) -> None:
+    recent = Recent(room)
+    for number in order:
+        recent.put("s", number, b"x", (topic("a"),))
+    here = sorted(order[-room:])
+    between = [number for number in here if first < number <= through]
+    found, end = recent.find("s", topic("a"), first, through, most)
+    assert sorted(found) == between[:most]
+    assert end == (between[most] - 1 if len(between) > most else through)
+
+
+def test_many_come_and_go_and_the_newest_stay() -> None:
+    recent = Recent(3000)
+    for number in range(1, 20_001):
+        recent.put("s", number, b"x", (topic("a"),))
+    found, end = recent.find("s", topic("a"), 0, 20_000, 100_000)
+    assert (sorted(found), end) == (list(range(17_001, 20_001)), 20_000)
+    assert len(recent._numbers["s", topic("a")]) == 3000

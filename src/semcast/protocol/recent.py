@@ -6,13 +6,52 @@ taken would come a second time, once per client.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Iterable, Mapping
 
 from semcast.model.message import ProfileText
 
 Found = dict[int, bytes]
+
+
+class _Numbers:
+    """Ascending; mostly the largest comes and the smallest goes, both at once."""
+
+    __slots__ = ("_begin", "_held")
+
+    def __init__(self) -> None:
+        self._held: list[int] = []
+        self._begin = 0
+        """What stands before is gone: moving all others up for each took longer than all else."""
+
+    def __len__(self) -> int:
+        return len(self._held) - self._begin
+
+    def add(self, number: int) -> None:
+        if not self._held or number > self._held[-1]:
+            self._held.append(number)
+        else:
+            insort(self._held, number, self._begin)
+
+    def remove(self, number: int) -> None:
+        place = bisect_left(self._held, number, self._begin)
+        if place > self._begin:
+            del self._held[place]
+            return
+        self._begin += 1
+        if self._begin > 1024 and 2 * self._begin > len(self._held):
+            del self._held[: self._begin]
+            self._begin = 0
+
+    def between(self, first: int, through: int, most: int) -> tuple[list[int], int]:
+        """Those in (first, through], at most so many, and the position through which that is all."""
+        begin = bisect_right(self._held, first, self._begin)
+        end = bisect_right(self._held, through, begin)
+        if end - begin > most:
+            end = begin + max(0, most)
+            through = self._held[end] - 1
+        return self._held[begin:end], through
 
 
 class Recent:
@@ -23,7 +62,7 @@ class Recent:
         self._bytes = 0
         self._order: deque[tuple[str, int]] = deque()
         self._bodies: dict[tuple[str, int], tuple[bytes, tuple[ProfileText, ...]]] = {}
-        self._numbers: dict[tuple[str, ProfileText], list[int]] = {}
+        self._numbers: dict[tuple[str, ProfileText], _Numbers] = {}
         self._gone: dict[str, int] = {}
         """Per source: what came through here may have been let go."""
         self._since: dict[ProfileText, dict[str, int]] = {}
@@ -41,7 +80,10 @@ class Recent:
         self._bodies[source, number] = body, held
         self._order.append((source, number))
         for profile in held:
-            insort(self._numbers.setdefault((source, profile), []), number)
+            numbers = self._numbers.get((source, profile))
+            if numbers is None:
+                numbers = self._numbers[source, profile] = _Numbers()
+            numbers.add(number)
         self._bytes += len(body)
         while self._bytes > self._most:
             self._let_go()
@@ -64,9 +106,8 @@ class Recent:
 
     def find(self, source: str, profile: ProfileText, first: int, through: int, most: int) -> tuple[Found, int]:
         """What matches in (first, through], at most so many, and the position through which that is all."""
-        numbers = self._numbers.get((source, profile), [])
-        begin, end = bisect_right(numbers, first), bisect_right(numbers, through)
-        if end - begin > most:
-            end = begin + max(0, most)
-            through = numbers[end] - 1
-        return {number: self._bodies[source, number][0] for number in numbers[begin:end]}, through
+        numbers = self._numbers.get((source, profile))
+        if numbers is None:
+            return {}, through
+        found, through = numbers.between(first, through, most)
+        return {number: self._bodies[source, number][0] for number in found}, through
