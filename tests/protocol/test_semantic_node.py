@@ -8,7 +8,19 @@ import pytest
 
 from semcast.model.message import Message, ProfileText, packed, unpacked
 from semcast.profiles.semantic import parse
-from semcast.protocol.frames import Attach, Attached, Deliver, Detach, Gap, Progress, Publish, Published, Refused, Taken
+from semcast.protocol.frames import (
+    Append,
+    Attach,
+    Attached,
+    Deliver,
+    Detach,
+    Gap,
+    Progress,
+    Publish,
+    Published,
+    Refused,
+    Taken,
+)
 from semcast.protocol.frames.semantic import Interest, Packet
 from semcast.protocol.machine import Command, Congested, Relieved, Settings, Synced
 from semcast.protocol.semantic_node import SemanticNode
@@ -29,13 +41,12 @@ SETTINGS = Settings(held=4)
 
 def made(name: str, *, incarnation: int = 1, **parts: object) -> SemanticNode:
     near = {"s": ["m"], "m": ["s", "g"], "g": ["m"]}[name]
-    parts = {"settings": SETTINGS, "notes": MemoryNotes(), **parts}
+    parts = {"settings": SETTINGS, "notes": MemoryNotes(), "gateway": name == "g", **parts}
     return SemanticNode(
         name,
         topology=LINE,
         neighbours=near,
         streams=STREAMS,
-        gateway=name == "g",
         incarnation=incarnation,
         **parts,  # type: ignore[arg-type]
     )
@@ -121,6 +132,20 @@ def test_a_neighbour_that_cannot_keep_up_is_spared_and_that_is_counted() -> None
     assert notes(second, "shed") == [{"messages": 1}]
     play(node, Relieved("g"))
     assert frames(comes(node, 3, by="s"), Packet)
+
+
+def test_what_was_routed_elsewhere_is_refused() -> None:
+    appended = Append("o", 0, 0, 1, (b"",), (), ((),), b"\x00\x00")
+    refused = only(play(made("s", log=MemoryLog()), ("pipeline", appended)), Refused)
+    assert "publish messages instead" in refused.reason
+
+
+def test_clients_of_the_source_s_own_router_get_what_never_leaves_it() -> None:
+    node = made("s", log=MemoryLog(), gateway=True)
+    wants(node, "A")
+    commands = published(node, 0, "A", "B", "A")
+    assert delivered(commands) == [1, 3]
+    assert not frames(commands, Packet)
 
 
 # --- clients

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from semcast.model.message import Message, packed, unpacked
+from semcast.protocol.frames import Append, Refused
 from semcast.protocol.frames.semantic import Packet
-from semcast.protocol.machine import Command, Note, Settings
+from semcast.protocol.machine import Command, Note, Send, Settings
 from semcast.protocol.source import Source
 from semcast.protocol.stores import Log, Notes, Record
 from semcast.protocol.streams import Streams
@@ -37,6 +38,11 @@ class SemanticSource(Source):
 
     def leased(self, now: float) -> bool:
         return True
+
+    def append(self, append: Append, sender: str, now: float) -> list[Command]:
+        """Nobody can route for a network that has no plan."""
+        reason = "semantic routers match for themselves: publish messages instead of appending routed ones"
+        return [Send(sender, Refused(append.origin, append.first, reason))]
 
     def _append(self, origin: str, first: int, messages: tuple[Message, ...]) -> None:
         end = self.log.end
