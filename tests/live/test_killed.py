@@ -126,7 +126,7 @@ def _interior(up: Deployment, plan: Plan, fallen: list[str]) -> str:
 def _rendezvous(up: Deployment, plan: Plan, fallen: list[str]) -> str:
     """Where most trees hang: under masks that is a source, else a broker that is nothing else, if there is one."""
     hang = Counter(channel.rendezvous for channel in plan.channels if channel.tree)
-    return max(sorted(hang), key=lambda name: (not up.roles[name], hang[name]))
+    return max(sorted(hang), key=lambda name: (name not in fallen, not up.roles[name], hang[name]))
 
 
 def _gateway(up: Deployment, plan: Plan, fallen: list[str]) -> str:

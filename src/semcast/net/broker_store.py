@@ -12,6 +12,7 @@ from semcast.net.database import Kind, connect, connect_reader, damaged, explain
 from semcast.net.folder import Folder
 from semcast.net.log import ORIGINS, RECENT_BYTES, SqliteLog, Taken
 from semcast.net.notes import Changes, SqliteNotes
+from semcast.net.origins import KEYS
 
 FILE = "broker.sqlite3"
 
@@ -38,7 +39,8 @@ class BrokerStore:
 
     ``log`` and ``notes`` belong to the thread of the event loop. ``commit`` is called from another one, by as many at
     once as like; whatever was appended or put before the call is durable when it returns. ``recent_bytes`` of the log's
-    end and the marks of so many ``origins`` are kept in memory, and all notes.
+    end and the marks of so many ``origins`` are kept in memory, and all notes. What was published under a key
+    (``origins.KEY``) is remembered for the next ``keys`` messages, all else for good.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class BrokerStore:
         repair: bool = False,
         recent_bytes: int = RECENT_BYTES,
         origins: int = ORIGINS,
+        keys: int = KEYS,
     ) -> None:
         self._folder = Folder(Path(folder))
         self.path = self._folder.path / FILE
@@ -58,12 +61,12 @@ class BrokerStore:
         self._committing = Lock()
         self._connections: list[sqlite3.Connection] = []
         try:
-            self._open(source, repair, recent_bytes, origins)
+            self._open(source, repair, recent_bytes, origins, keys)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, source: bool, repair: bool, recent_bytes: int, origins: int) -> None:
+    def _open(self, source: bool, repair: bool, recent_bytes: int, origins: int, keys: int) -> None:
         self._writer = connect(self.path, _KIND)
         self._connections.append(self._writer)
         with explaining(self.path):
@@ -72,7 +75,7 @@ class BrokerStore:
                 opened = open_log(self._writer, self.path, self._folder.end, repair=repair)
                 reader = connect_reader(self.path)
                 self._connections.append(reader)
-                self.log = SqliteLog(reader, self.path, opened, recent_bytes=recent_bytes, origins=origins)
+                self.log = SqliteLog(reader, self.path, opened, recent_bytes=recent_bytes, origins=origins, keys=keys)
                 self.warnings = opened.warnings
             self.incarnation = self._rise()
             """How many times this store has been opened; on disk before anybody sees it."""

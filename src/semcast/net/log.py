@@ -11,7 +11,7 @@ from typing import NamedTuple
 from semcast.net.chunks import BrokenChunk, Chunk, cut, pack, unpack
 from semcast.net.damage import Break, Opened, unreadable
 from semcast.net.database import explaining
-from semcast.net.origins import Mark, Origins, write_marks
+from semcast.net.origins import KEYS, Mark, Origins, prune_keys, write_marks
 from semcast.net.recent import Cache, Recent
 from semcast.protocol.stores import Record
 
@@ -58,6 +58,7 @@ class SqliteLog:
         *,
         recent_bytes: int,
         origins: int,
+        keys: int = KEYS,
     ) -> None:
         self.holes = opened.holes
         """Numbers whose records were given up; reading passes over them."""
@@ -68,6 +69,7 @@ class SqliteLog:
         self._recent = Recent(opened.end, recent_bytes)
         self._cache = Cache(_CACHE_BYTES)
         self._origins = Origins(reader, path, origins)
+        self._kept_keys = keys
         self._lock = Lock()
         self._pending: list[Record] = []
         self._swept = opened.swept
@@ -190,6 +192,8 @@ class SqliteLog:
             "INSERT INTO chunks (first, last, form, checksum, records) VALUES (?, ?, ?, ?, ?)", chunks
         )
         write_marks(connection, taken.records)
+        if taken.records:
+            prune_keys(connection, taken.records[0].number, taken.records[-1].number, self._kept_keys)
         if not taken.sweep:
             return True
         most = max(_SWEPT, 2 * len(chunks))

@@ -13,7 +13,13 @@ from semcast.protocol.stores import Record
 Mark = tuple[int, int]
 """(sequence, position) of an origin's last record."""
 
+KEY = "http-key:"
+"""Origins of this prefix stand for one request each, and are forgotten in time."""
+KEYS = 1_000_000
+"""For so many messages of a log a key is remembered, at least."""
+
 _NONE: Mark = (-1, 0)
+_PRUNE = "DELETE FROM origins WHERE origin >= ? AND origin < ? AND position <= ?"
 _PUT = (
     "INSERT INTO origins (origin, sequence, position) VALUES (?, ?, ?) "
     "ON CONFLICT (origin) DO UPDATE SET sequence = excluded.sequence, position = excluded.position"
@@ -63,3 +69,13 @@ def last_marks(records: Iterable[Record]) -> dict[str, Mark]:
 def write_marks(connection: sqlite3.Connection, records: Iterable[Record]) -> None:
     rows = [(origin, sequence, position) for origin, (sequence, position) in last_marks(records).items()]
     connection.executemany(_PUT, sorted(rows))
+
+
+def prune_keys(connection: sqlite3.Connection, first: int, last: int, kept: int) -> None:
+    """Forget keys that are ``kept`` messages old, where the records from first through last are being written.
+
+    It looks at all keys, so it does so once in an eighth of that: there are never more than 9/8 as many as are kept.
+    """
+    step = max(1, kept // 8)
+    if (first - 1) // step < last // step:
+        connection.execute(_PRUNE, (KEY, KEY[:-1] + chr(ord(KEY[-1]) + 1), last - kept))

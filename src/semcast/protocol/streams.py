@@ -35,8 +35,6 @@ class Stream(Part, frozen=True, kw_only=True, dict=True):
     """Of a relational stream: attribute → type. Empty: anything goes."""
     namespaces: dict[str, str] = msgspec.field(default_factory=dict)
     """Of XML streams: what prefixes in profiles stand for."""
-    all_topics: bool = True
-    """May somebody ask for every topic at once (``#`` alone, in MQTT)?"""
 
     def __post_init__(self) -> None:
         if self.schema and self.language != "relational":

@@ -10,6 +10,7 @@ import pytest
 
 from semcast.net.broker_store import BrokerStore
 from semcast.net.chunks import CHUNK_BYTES
+from semcast.net.origins import KEY
 from tests.unit.net.written import log_of, on_disk, record, records, write
 
 
@@ -190,3 +191,29 @@ def test_long_bodies_and_many_gateways_come_back(store: BrokerStore, tmp_path: P
     again = BrokerStore(tmp_path, source=True)
     assert log_of(again).read(0, 9, 9) == held
     again.close()
+
+
+def test_a_key_is_forgotten_after_so_many_messages_and_no_other_origin_is(tmp_path: Path) -> None:
+    store = BrokerStore(tmp_path, source=True, origins=1, keys=8)
+    log = log_of(store)
+    log.append([record(1, f"{KEY}a", 0), record(2, "http-session:a", 0), record(3, "http-kez", 0)])
+    store.commit()
+    for number in range(4, 9):
+        log.append([record(number, f"{KEY}{number}", 0)])
+        store.commit()
+    assert log.high_water(f"{KEY}a") == (0, 1)  # the eighth message is there, and none is eight messages old yet
+    log.append([record(9, f"{KEY}9", 0)])
+    store.commit()
+    assert log.high_water(f"{KEY}9") == (0, 9)
+    assert [log.high_water(name)[0] for name in (f"{KEY}a", f"{KEY}4", "http-session:a", "http-kez")] == [-1, 0, 0, 0]
+    store.close()
+
+
+def test_keys_stay_few_however_many_are_published_in_one_commit(tmp_path: Path) -> None:
+    store = BrokerStore(tmp_path, source=True, origins=1, keys=16)
+    log = log_of(store)
+    for first in range(1, 200, 3):
+        log.append([record(number, f"{KEY}{number}", 0) for number in range(first, first + 3)])
+        store.commit()
+        assert on_disk(tmp_path, "SELECT count(*) FROM origins")[0][0] <= 16 + 16 // 8 + 3
+    store.close()

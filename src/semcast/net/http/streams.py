@@ -17,6 +17,7 @@ from semcast.net.http.cursors import Cursor
 from semcast.net.http.feeds import Feeds, Wish
 from semcast.net.http.publishers import PATIENCE_S
 from semcast.net.http.sse import EventStream
+from semcast.net.origins import KEY
 from semcast.protocol.streams import Stream
 
 if TYPE_CHECKING:
@@ -153,4 +154,4 @@ def _origin(headers: Mapping[str, str]) -> tuple[str | None, int]:
         if not number.isdecimal():
             raise Problem(400, f"Origin-Session needs the number of its first message in Origin-Number, not {number!r}")
         return f"http-session:{session}", int(number)
-    return (None, 0) if key is None else (f"http-key:{key}", 0)
+    return (None, 0) if key is None else (f"{KEY}{key}", 0)
