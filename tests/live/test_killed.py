@@ -38,13 +38,14 @@ class Load:
     """How long the last message may take after the last one was published."""
 
 
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "load",
     [
-        pytest.param(Load(50_000, 200), id="masked"),
-        pytest.param(Load(10_000, 40, scheme="semcast"), id="semcast"),
-        pytest.param(Load(1_000_000, 200, patience_s=600.0), id="million", marks=pytest.mark.slow),
+        pytest.param(Load(50_000, 200), id="masked", marks=pytest.mark.timeout(1200)),
+        pytest.param(Load(10_000, 40, scheme="semcast"), id="semcast", marks=pytest.mark.timeout(1200)),
+        pytest.param(
+            Load(1_000_000, 200, patience_s=600.0), id="million", marks=[pytest.mark.slow, pytest.mark.timeout(7200)]
+        ),
     ],
 )
 def test_everybody_has_his_messages_once_whoever_is_killed(tmp_path: Path, load: Load) -> None:
@@ -69,9 +70,9 @@ async def _everybody_has_his_messages(folder: Path, load: Load) -> None:
         async with asyncio.timeout(120):
             await asyncio.gather(*(watcher.live() for watcher in watching))
         made = [clients[0].message("topics", f"m{n}", topic=some_topic(rng)) for n in range(load.messages)]
-        await _published_while_somebody_falls(up, clients[0], made)
+        fallen = await _published_while_somebody_falls(up, clients[0], made)
         assert len(up.reorganisations) >= 3
-        await _judge(watching, made, load)
+        await _judge(watching, made, load, {up.addresses[name] for name in fallen})
         for watcher in watching:
             await watcher.stop()
         for client in clients:
@@ -101,7 +102,7 @@ def _watchers(up: Deployment, clients: list[Client], count: int, rng: np.random.
 # --- who falls
 
 
-async def _published_while_somebody_falls(up: Deployment, client: Client, made: list[Message]) -> None:
+async def _published_while_somebody_falls(up: Deployment, client: Client, made: list[Message]) -> list[str]:
     """A share of the messages for each victim, which is killed in the midst of it; each time plans are made anew."""
     fallen: list[str] = []
     for number, chosen in enumerate((_interior, _rendezvous, _gateway, _source, _coordinator)):
@@ -115,6 +116,7 @@ async def _published_while_somebody_falls(up: Deployment, client: Client, made: 
         await up.reorganised()
         await flow.done
     print("killed:", ", ".join(fallen))
+    return fallen
 
 
 def _interior(up: Deployment, plan: Plan, fallen: list[str]) -> str:
@@ -156,8 +158,11 @@ def _due(watching: Sequence[Watcher], made: Sequence[Message]) -> dict[str, Coun
     return found
 
 
-async def _judge(watching: Sequence[Watcher], made: Sequence[Message], load: Load) -> None:
-    """All have theirs once; at QoS 1 maybe twice; at QoS 0 what is missing is counted."""
+async def _judge(watching: Sequence[Watcher], made: Sequence[Message], load: Load, fallen: set[str]) -> None:
+    """All have theirs once; at QoS 1 maybe twice; at QoS 0 what is missing is counted.
+
+    A gateway that comes back may not know what it sent last at QoS 0; another one sends nothing twice.
+    """
     due = _due(watching, made)
     sure = [watcher for watcher in watching if watcher.kind != "mqtt qos 0"]
     unsure = [watcher for watcher in watching if watcher.kind == "mqtt qos 0"]
@@ -170,7 +175,9 @@ async def _judge(watching: Sequence[Watcher], made: Sequence[Message], load: Loa
         else:
             assert watcher.got == due[watcher.profile], (watcher.kind, watcher.profile)
     for watcher in unsure:
+        assert isinstance(watcher, MqttWatcher)
         assert watcher.got.keys() <= due[watcher.profile].keys(), watcher.profile
+        assert watcher.address in fallen or watcher.got.total() == len(watcher.got), watcher.profile
     for kind in (EventWatcher, SocketWatcher):
         assert any(isinstance(watcher, HttpWatcher) and watcher.breaks for watcher in watching if type(watcher) is kind)
     for kind_name in KINDS:

@@ -165,7 +165,7 @@ class MqttWatcher(Watcher):
     def __init__(self, address: str, name: str, profile: str, stream: str | None = None, *, qos: int = 1) -> None:
         """``stream``: the profile is one of content, and a property of the subscription; else it is a topic."""
         super().__init__(profile)
-        self.qos = qos
+        self.address = address
         self.kind = f"mqtt qos {qos}"
         self._loop = asyncio.get_running_loop()
         self._live = asyncio.Event()
