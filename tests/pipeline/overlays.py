@@ -20,6 +20,10 @@ schema = { name = "string", "n.v" = "int", at = "timestamp", big = "long", flag 
 [streams.loose]
 language = "relational"
 
+[streams.later]
+mode = "spark"
+schema = { n = "long" }
+
 [streams.news]
 language = "xpath"
 """

@@ -135,3 +135,34 @@ def test_a_source_that_is_none_is_told_with_what_would_be_one(tmp_path: Path) ->
             feed_of(text)
     assert feed_of("kafka://h:9092/t") == ("kafka", "t", "h:9092")
     assert "spark-sql-kafka-0-10_2.13:4" in (feed_of("kafka://h:9092/t").packages or "")
+
+
+def test_what_live_publishers_put_on_a_stream_of_mode_spark_waits_for_the_pipeline(
+    spark: SparkSession, url: str, tmp_path: Path
+) -> None:
+    batches: list[Batch] = []
+
+    def run() -> None:
+        pipeline = Pipeline(
+            spark, Where(url, "later"), feed_of("ingest"), Places(str(tmp_path / "checkpoint")), done=batches.append
+        )
+        try:
+            pipeline.start(once=True).awaitTermination()
+        finally:
+            pipeline.close()
+
+    with client(url) as here:
+        later = here.subscribe("later", "n >= 5", ordered=True)
+        for turn in range(2):
+            for number in range(10 * turn, 10 * turn + 10):
+                here.publish("later", {"n": number}, key=f"k{number}")
+            assert later.next(1.0) is None  # nobody has matched it yet
+            run()
+            found = [later.next(60) for _ in range(5 if turn == 0 else 10)]
+            assert [m.json()["n"] for m in found if m] == ([5, 6, 7, 8, 9] if turn == 0 else list(range(10, 20)))
+            assert later.next(1.0) is None
+        assert found[0] is not None
+        assert found[0].key == "k10"
+    assert sum(batch.messages for batch in batches) == 20
+    with pytest.raises(SemcastError, match="stream 'quotes' is inline: nothing of it waits"):
+        Pipeline(spark, Where(url, "quotes"), feed_of("ingest"), Places(str(tmp_path / "other")))

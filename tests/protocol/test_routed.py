@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semcast.model.message import Message, packed, unpacked
+from semcast.model.message import Message, ProfileText, packed, unpacked
 from semcast.protocol.appending import Appender
 from semcast.protocol.codec import decode, encode
 from semcast.protocol.filters import Filter
 from semcast.protocol.following import AWAY, Following
-from semcast.protocol.frames import Append, Data, Published, Refused, Switch
+from semcast.protocol.frames import Ack, Append, Data, Fill, Ingested, Publish, Published, Refused, Repair, Switch
 from semcast.protocol.machine import Command, Note, Received, Send, Sync, Synced, Tick
 from semcast.protocol.node import Node
 from semcast.protocol.routing import append_frame
@@ -184,3 +184,36 @@ def test_every_message_is_logged_once_by_the_plan_that_counts_where_it_stands(
 
 def _topics(frame: Append) -> list[str]:
     return [unpacked(body).topic or "" for body in frame.bodies]
+
+
+# --- what waits for a pipeline
+
+LATER = Streams({"news": Stream(language="topic", mode="spark"), "now": Stream(language="topic")})
+
+
+def waiting_source() -> Node:
+    node = source_node(streams=LATER)
+    tables = install(1, entry(KEY, None, BOTH, acks=True))
+    play(node, ("c", tables), ("c", switch(1, planned(), profiles={"a": ("g0",)})), ("c", lease(1, lease_s=1e9)))
+    return node
+
+
+def test_what_is_published_on_a_stream_of_mode_spark_waits_in_the_log_and_is_sent_to_nobody() -> None:
+    node = waiting_source()
+    play(node, ("pub", Publish("p", 0, (Message("news", b"0", "a"), Message("now", b"1", "a")))))
+    commands = play(node, Synced(2))
+    assert only(commands, Published).through == 1
+    assert [record.epoch for record in records(node)] == [0, 1]  # type: ignore[attr-defined]
+    filled = play(node, ("g0", Fill("g0", 1, ProfileText("news", "topic", "a"), 0)))
+    assert frames(filled, Repair) == []
+
+
+def test_the_log_keeps_what_waits_until_a_pipeline_is_through_with_it() -> None:
+    node = waiting_source()
+    play(node, ("pub", Publish("p", 0, (Message("news", b"0", "a"), Message("now", b"1", "z")))), Synced(2))
+    assert node.source is not None
+    node.source.log.sync(2)  # type: ignore[attr-defined]
+    play(node, ("m", Ack(KEY, {"s": 2}, True)))
+    assert node.source.log.trimmed == 0
+    play(node, ("pipe", Ingested(1)))
+    assert node.source.log.trimmed == 1

@@ -14,7 +14,8 @@ from semcast.cli import render
 
 def pipeline(
     source: Annotated[
-        str, typer.Option(help="A folder of JSON Lines, XML, CSV or Parquet; kafka://host:port/topic; rate:1000.")
+        str,
+        typer.Option(help="A folder of JSON Lines, XML, CSV or Parquet; ingest; kafka://host:port/topic; rate:1000."),
     ],
     stream: Annotated[str, typer.Option(help="The stream that the messages are published on.")],
     coordinator: Annotated[

@@ -113,6 +113,11 @@ class Client(Host, Party):
         """The plan that a source follows, for who matches and routes in its place; None where it follows none yet."""
         return msgspec.msgpack.decode(await self._answer("plan", source), type=Switch | None)
 
+    async def waiting(self, source: str, first: int, through: int) -> tuple[int, int, list[bytes]]:
+        """Of a source's log: how far was looked, what is gone, and what waits for a pipeline in between."""
+        answer = await self._answer(f"ingest {first} {through}", source)
+        return msgspec.msgpack.decode(answer, type=tuple[int, int, list[bytes]])
+
     async def _answer(self, what: str, of: str | None) -> bytes:
         self._number += 1
         request = self._number

@@ -38,6 +38,7 @@ from semcast.protocol.frames import (
     Deliver,
     Detach,
     Greeting,
+    Ingested,
     Leg,
     ProtocolError,
     Publish,
@@ -46,15 +47,18 @@ from semcast.protocol.frames import (
     Taken,
 )
 from semcast.protocol.frames.semantic import Packet
+from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Congested, Handed, Local, Note, Passed, Received, Relieved, Send
 from semcast.protocol.passing import Passage
 from semcast.protocol.semantic_node import SemanticNode
 from semcast.trees.roles import SOURCE
 
-_OF_CLIENTS = (Attach, Taken, Detach, Publish, Append, Beat)
+_OF_CLIENTS = (Attach, Taken, Detach, Publish, Append, Ingested, Beat)
 _REPORT_S = 1.0
 _KEPT_NOTES = 200
 _AGAIN_S = 1.0
+_INGEST = 4096
+"""Records that are looked at for an answer."""
 
 
 class BrokerHost(Host):
@@ -356,7 +360,20 @@ class BrokerHost(Host):
         if ask.what == "plan" and self.node.source is not None:
             following = self.node.source.following
             return Answer(ask.request, msgspec.msgpack.encode(following.switch if following is not None else None))
+        if ask.what.startswith("ingest ") and self.node.source is not None:
+            return Answer(ask.request, self._waiting(*map(int, ask.what.split()[1:3])))
         return Answer(ask.request, b"", f"a broker cannot be asked for {ask.what!r}; ask a coordinator")
+
+    def _waiting(self, first: int, through: int) -> bytes:
+        """Messages that wait for a pipeline behind a position, and how far that looked."""
+        source = self.node.source
+        assert source is not None
+        records = source.log.read(first, min(through, source.sent), _INGEST)
+        records = records[: fitting(len(record.body) for record in records)]
+        end = records[-1].number if records else through
+        return msgspec.msgpack.encode(
+            (end, source.log.trimmed, [record.body for record in records if not record.epoch])
+        )
 
     def status(self) -> dict[str, Any]:
         """How it stands, as JSON can say it."""

@@ -17,6 +17,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from semcast.model import SemcastError
+from semcast.pipeline.ingest import IngestDataSource
+from semcast.pipeline.options import Where
 from semcast.pipeline.rows import columns_of
 from semcast.protocol.streams import Stream
 
@@ -30,7 +32,7 @@ class Feed(NamedTuple):
     """A source as the command line names it."""
 
     kind: str
-    """json, csv, parquet, xml, kafka or rate."""
+    """json, csv, parquet, xml, kafka, ingest or rate."""
     where: str
     server: str = ""
 
@@ -42,12 +44,14 @@ class Feed(NamedTuple):
 
 
 def feed_of(text: str, kind: str | None = None) -> Feed:
-    """``kafka://host:port/topic``, ``rate:1000``, or a folder; of a folder the kind is told by its files' endings."""
+    """``ingest``, ``kafka://host:port/topic``, ``rate:1000`` or a folder, whose files' endings tell the kind."""
     if text.startswith("kafka://"):
         parts = urlsplit(text)
         if not parts.netloc or not parts.path.strip("/"):
             raise SemcastError(f"{text!r}: write kafka://host:port/topic")
         return Feed("kafka", parts.path.strip("/"), parts.netloc)
+    if text == "ingest":
+        return Feed("ingest", "")
     if text.startswith("rate:"):
         if not text[5:].isdigit() or not int(text[5:]):
             raise SemcastError(f"{text!r}: write rate: and how many messages a second, rate:1000")
@@ -62,7 +66,7 @@ def feed_of(text: str, kind: str | None = None) -> Feed:
     return Feed(kind or endings[0], str(folder.absolute()))
 
 
-def read_feed(spark: SparkSession, feed: Feed, declared: Stream, at_once: int) -> DataFrame:
+def read_feed(spark: SparkSession, feed: Feed, where: Where, declared: Stream, at_once: int) -> DataFrame:
     """The source as a streaming frame of the pipeline's columns; ``at_once``: files, or thousands of messages."""
     own = spark.newSession()
     own.conf.set("spark.sql.files.maxPartitionBytes", _WHOLE)
@@ -70,6 +74,12 @@ def read_feed(spark: SparkSession, feed: Feed, declared: Stream, at_once: int) -
     match feed.kind:
         case "kafka":
             return _kafka(own, feed, at_once)
+        case "ingest":
+            if declared.mode != "spark":
+                raise SemcastError(f"stream {where.stream!r} is {declared.mode}: nothing of it waits for a pipeline")
+            own.dataSource.register(IngestDataSource)
+            options = {"url": where.url, "stream": where.stream, "maxMessagesPerTrigger": str(1000 * at_once)}
+            return own.readStream.format("semcast-ingest").options(**options).load()
         case "rate":
             return _rate(own, feed, declared)
         case "json" | "xml":

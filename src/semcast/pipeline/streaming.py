@@ -84,7 +84,7 @@ class Pipeline:
         self._matching = StreamMatching(where.stream, found.declared.language)
         self._plans: dict[str, Switch] = {}
         self._load: Callable[[], Any] | None = None
-        self.frame = read_feed(spark, feed, found.declared, at_once)
+        self.frame = read_feed(spark, feed, where, found.declared, at_once)
 
     def start(self, *, once: bool = False, interval_s: float = 0.0) -> StreamingQuery:
         """Begin, or go on from the checkpoint; ``once`` ends with what is there."""

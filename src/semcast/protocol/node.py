@@ -17,6 +17,7 @@ from semcast.protocol.frames import (
     Fetch,
     Fill,
     Heartbeat,
+    Ingested,
     Install,
     Lease,
     Leg,
@@ -119,6 +120,8 @@ class Node:
                 return self.source.publish(frame, sender, now)
         if self.source is not None:
             match frame:
+                case Ingested(position):
+                    return self.source.ingested(position)
                 case Fetch():
                     return self.source.fetch(frame)
                 case Fill():

@@ -73,7 +73,7 @@ class Repairs:
 
         def wanted(records: list[Record]) -> list[Record]:
             matched = matching.match([unpacked(record.body) for record in records])
-            return [record for record, names in zip(records, matched, strict=True) if names]
+            return [record for record, names in zip(records, matched, strict=True) if names and record.epoch]
 
         found = self._read(fill.first, self._log.trimmed, sent, fill.credit, wanted)
         caught = Caught(

@@ -43,6 +43,9 @@ from semcast.protocol.stores import Log, Notes, Record
 from semcast.protocol.streams import Streams
 
 _KNOWN = "known"
+_INGESTED = "ingested"
+_LATER: tuple[int, tuple[tuple[Key, int], ...]] = (0, ())
+"""Epoch and routes of what waits to be routed elsewhere."""
 Outgoing = Data | Leg | Tally | Packet
 """What begins at a source: along a plan's trees, or, in a semantic network, along that of the source."""
 
@@ -89,6 +92,8 @@ class Source:
         self._tallied_at = float("-inf")
         self._told = -1
         self._known: dict[str, int] = msgspec.json.decode(notes.get(_KNOWN) or b"{}", type=dict[str, int])
+        self._ingested = int(notes.get(_INGESTED) or 0)
+        """A pipeline is through with what waited for it, through here."""
         self._repairs = Repairs(me, log, incarnation, settings)
 
     @property
@@ -206,17 +211,29 @@ class Source:
 
     def _append(self, origin: str, first: int, messages: tuple[Message, ...]) -> None:
         assert self.following is not None
-        end, epoch = self.log.end, self.epoch
-        routed = self.following.route(messages)
+        end, epoch, later = self.log.end, self.epoch, self._streams.on_spark
+        inline = [message for message in messages if message.stream not in later] if later else messages
+        routed = self.following.route(inline)
+        ways = iter(routed)
         numbers = range(end + 1, end + 1 + len(messages))
         ahead = first - end - 1
         self.log.append(
             [
-                Record(number, origin, number + ahead, epoch, way.routes, packed(message))
-                for number, message, way in zip(numbers, messages, routed, strict=True)
+                Record(
+                    number, origin, number + ahead,
+                    *(_LATER if message.stream in later else (epoch, next(ways).routes)), packed(message),
+                )
+                for number, message in zip(numbers, messages, strict=True)
             ]
-        )
-        self.sampling.take_all(end + 1, epoch, messages, routed)
+        )  # fmt: skip
+        self.sampling.take_all(end + 1, epoch, inline, routed)
+
+    def ingested(self, position: int) -> list[Command]:
+        """What waited for a pipeline through here has been routed, and need not be kept for it."""
+        if position > self._ingested:
+            self._ingested = min(position, self.sent)
+            self._notes.put(_INGESTED, b"%d" % self._ingested)
+        return self.trim()
 
     def synced(self, through: int) -> tuple[list[Command], list[Outgoing]]:
         """What is durable is sent and acknowledged."""
@@ -331,6 +348,8 @@ class Source:
             return []
         self._floor = max(self._floor, min([self.sent, *(self._acked[key] for key in acking)]))
         kept = [max(place, self.log.end - self._settings.retain_absent) for place in self._kept_for.values()]
+        if self._streams.on_spark:
+            kept.append(self._ingested)
         through = min([self._floor, self._told_of, self.log.end - self._settings.retain, *kept])
         if through <= self.log.trimmed:
             return []

@@ -23,6 +23,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sequence: int
     """Its number within its origin."""
     epoch: int
+    """Of the plan by which it was routed; 0: it waits to be routed elsewhere, and nobody gets it from here."""
     routes: tuple[tuple[Key, int], ...]
     """The trees it goes over, each with the gateways that it reaches there as bits."""
     body: bytes

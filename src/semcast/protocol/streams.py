@@ -35,6 +35,8 @@ class Stream(Part, frozen=True, kw_only=True, dict=True):
     """Of a relational stream: attribute → type. Empty: anything goes."""
     namespaces: dict[str, str] = msgspec.field(default_factory=dict)
     """Of XML streams: what prefixes in profiles stand for."""
+    mode: Literal["inline", "spark"] = "inline"
+    """Who matches and routes what is published on it: the source that takes it in, or a pipeline on Spark."""
 
     def __post_init__(self) -> None:
         if self.schema and self.language != "relational":
@@ -113,6 +115,8 @@ class Streams:
 
     def __init__(self, declared: Mapping[str, Stream] | None = None) -> None:
         self.declared = dict(declared or {})
+        self.on_spark = frozenset(name for name, stream in self.declared.items() if stream.mode == "spark")
+        """Streams whose messages wait in the log for a pipeline."""
 
     def refusal(self, message: Message) -> str | None:
         """Why a message cannot be published; None where it can."""

@@ -16,6 +16,7 @@ from semcast.protocol.frames.clients import (
     Detach,
     Detached,
     Gap,
+    Ingested,
     Progress,
     ProtocolError,
     Publish,
@@ -48,13 +49,13 @@ AnyFrame = (
     Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
     | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
     | Append | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong
-    | Ask | Answer | Counters | SemanticFrame
+    | Ask | Answer | Counters | Ingested | SemanticFrame
 )  # fmt: skip
 
 __all__ = [
     "Ack", "Answer", "AnyFrame", "Append", "Ask", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Counters",
     "Data", "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "Frame", "Gap", "Greeting", "Heartbeat", "Hello",
-    "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "Ping", "PlannedTree", "Pong", "Progress",
-    "ProtocolError", "Publish", "Published", "Refused", "Repair", "Samples", "Switch", "Switched", "Taken", "Tally",
-    "TreeLink", "Welcome",
+    "Ingested", "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "Ping", "PlannedTree", "Pong",
+    "Progress", "ProtocolError", "Publish", "Published", "Refused", "Repair", "Samples", "Switch", "Switched", "Taken",
+    "Tally", "TreeLink", "Welcome",
 ]  # fmt: skip

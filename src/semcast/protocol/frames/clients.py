@@ -33,6 +33,12 @@ class Append(Frame, frozen=True, tag="append"):
     """Which profiles matched some of the messages, at the rate at which sources sample."""
 
 
+class Ingested(Frame, frozen=True, tag="ingested"):
+    """A pipeline is through with what waited for it in the log, through this position."""
+
+    position: int
+
+
 class Published(Frame, frozen=True, tag="published"):
     """All messages of an origin through this number are in the log for good."""
 
