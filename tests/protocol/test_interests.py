@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from semcast.protocol import interests as module
+from semcast.protocol.filters import covers
 from semcast.protocol.frames import Live
 from semcast.protocol.interests import InterestSet
 from tests.protocol.playbook import topic
@@ -114,3 +116,19 @@ def test_another_bound_is_news_to_the_coordinator(interests: InterestSet) -> Non
     assert interests.settle({WIDE: 50.0})
     assert (interests.profiles, interests.bounds) == ((WIDE,), (50.0,))
     assert not interests.settle({WIDE: 50.0})
+
+
+def test_what_covers_a_profile_is_sought_once_and_again_when_it_leaves(
+    interests: InterestSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sought: list[object] = []
+    monkeypatch.setattr(module, "covers", lambda wide, narrow: sought.append(wide) or covers(wide, narrow))
+    ask(interests, WIDE, NARROW)
+    assert sought == [WIDE]
+    ask(interests, WIDE, NARROW, APART)
+    interests.confirm(live(2, 20))
+    assert sought == [WIDE, WIDE]  # whether it covers the one that came
+    ask(interests, WIDE, NARROW, APART)
+    assert sought == [WIDE, WIDE]
+    assert ask(interests, NARROW, APART)
+    assert set(interests.profiles) == {WIDE, NARROW, APART}

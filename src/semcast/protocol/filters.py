@@ -29,7 +29,7 @@ def canonical(profile: ProfileText) -> ProfileText:
     return ProfileText(profile.stream, profile.language, text)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 16)
 def covers(wide: ProfileText, narrow: ProfileText) -> bool:
     """True only if every message that matches ``narrow`` matches ``wide``."""
     if (wide.stream, wide.language) != (narrow.stream, narrow.language):

@@ -6,7 +6,7 @@ until those that lived on it are live by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from semcast.model.message import ProfileText
 from semcast.protocol.filters import covers
@@ -25,6 +25,8 @@ class InterestSet:
         self._live: frozenset[ProfileText] = frozenset()
         self._since: dict[ProfileText, Live] = {}
         self._sent: dict[int, frozenset[ProfileText]] = {0: frozenset()}
+        self._living_on: dict[ProfileText, ProfileText] = {}
+        """Profiles that are not asked for, each with one that covers it: found once, and not sought at every change."""
 
     @property
     def pending(self) -> bool:
@@ -61,13 +63,14 @@ class InterestSet:
     def settle(self, needed: Mapping[ProfileText, float | None]) -> bool:
         """Fit what is asked for to what clients need, each with its bound; has it changed?"""
         live = self._lasting()
-        kept = [profile for profile in self.profiles if profile in needed]
-        kept_live = [profile for profile in kept if profile in live]
-        orphans = [p for p in needed if p not in kept_live and not _covered(p, kept_live)]
-        added = [profile for profile in orphans if profile not in kept]
+        kept = dict.fromkeys(profile for profile in self.profiles if profile in needed)
+        kept_live = dict.fromkeys(profile for profile in kept if profile in live)
+        added = [profile for profile in needed if profile not in kept and not self._covered(profile, kept_live)]
         # Who lives on a profile that is to leave must be live without it first.
         leaving = [profile for profile in self.profiles if profile not in needed and profile in live]
-        stay = [wide for wide in leaving if any(covers(wide, profile) for profile in orphans)]
+        waiting = [p for p in kept if p not in kept_live and not self._covered(p, kept_live)] if leaving else []
+        stay = [wide for wide in leaving if any(covers(wide, profile) for profile in (*added, *waiting))]
+        self._living_on = {profile: wide for profile, wide in self._living_on.items() if profile in needed}
         wanted = (*kept, *added, *stay)
         bounds = tuple(needed.get(profile) for profile in wanted)
         if set(wanted) == set(self.profiles) and dict(zip(wanted, bounds, strict=True)) == self._bounds():
@@ -77,13 +80,17 @@ class InterestSet:
         self._sent[self.serial] = frozenset(wanted)
         return True
 
+    def _covered(self, profile: ProfileText, wides: Mapping[ProfileText, None]) -> bool:
+        if self._living_on.get(profile) in wides:
+            return True
+        found = next((wide for wide in wides if wide != profile and covers(wide, profile)), None)
+        if found is not None:
+            self._living_on[profile] = found
+        return found is not None
+
     def _lasting(self) -> frozenset[ProfileText]:
         """What is live, and was asked for ever since: the coordinator cannot have let it go in between."""
         return self._live.intersection(*self._sent.values())
 
     def _bounds(self) -> dict[ProfileText, float | None]:
         return dict(zip(self.profiles, self.bounds, strict=True))
-
-
-def _covered(profile: ProfileText, others: Iterable[ProfileText]) -> bool:
-    return any(wide != profile and covers(wide, profile) for wide in others)
