@@ -34,13 +34,19 @@ def test_it_runs_until_ctrl_c_and_goes_on_from_its_checkpoint(tmp_path: Path) ->
             (incoming / f"{turn}.json").write_text(f'{{"symbol": "T", "price": {turn}}}\n' * 3)
             found = [quotes.next(120) for _ in range(3)]
             assert [m.json()["price"] for m in found if m] == [turn] * 3
-            time.sleep(0.5)
+            told_of(tmp_path / "progress.jsonl", [3] * (turn + 1))
             process.send_signal(signal.SIGINT)
             _, told = process.communicate(timeout=60)
             assert process.returncode == 0, told[-3000:]
             assert "3 messages, 3 matched" in told
             assert "Traceback" not in told
         assert quotes.next(1) is None
-    batches = Progress(tmp_path / "progress.jsonl").read()
-    assert [batch["rows"] for batch in batches["batches"] if batch["rows"]] == [3, 3]
-    assert batches["unreadable"] == 0
+    assert Progress(tmp_path / "progress.jsonl").read()["unreadable"] == 0
+
+
+def told_of(file: Path, rows: list[int]) -> None:
+    """Wait until batches of so many messages were told of: clients have them before a batch is done."""
+    end = time.monotonic() + 120
+    while (found := [batch["rows"] for batch in Progress(file).read()["batches"] if batch["rows"]]) != rows:
+        assert time.monotonic() < end, found
+        time.sleep(0.1)
