@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Run:
     ) -> list[RowT]:
         """The rows of all cases, in their order; ``measure`` must be a module's function and ``row`` what it gives."""
         wanted = list(dict.fromkeys(cases))
-        kept = _Kept(self.out / ".cache" / f"{name}.jsonl", row)
+        kept = _Kept(self.out / ".cache" / f"{name}.jsonl", row, code_digest(measure.__module__))
         left = [case for case in wanted if case not in kept]
         done = len(wanted) - len(left)
         for case, rows in _measured(measure, left, self.jobs):
@@ -68,14 +69,15 @@ def _measured(
 class _Kept:
     """A file of lines, one per case: the digest of the code, the case, its rows."""
 
-    def __init__(self, path: Path, row: type[NamedTuple]) -> None:
+    def __init__(self, path: Path, row: type[NamedTuple], code: str) -> None:
         self._path = path
+        self._code = code
         self._row: Any = row
         self._known: dict[str, Any] = {}
         if path.exists():
             for line in path.read_text().splitlines():
                 code, case, rows = json.loads(line)
-                if code == code_digest():
+                if code == self._code:
                     self._known[json.dumps(case)] = rows
 
     def __contains__(self, case: NamedTuple) -> bool:
@@ -86,7 +88,7 @@ class _Kept:
 
     def add(self, case: NamedTuple, rows: Sequence[NamedTuple]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps([code_digest(), json.loads(_key(case)), [list(found) for found in rows]])
+        line = json.dumps([self._code, json.loads(_key(case)), [list(found) for found in rows]])
         with self._path.open("a") as file:
             file.write(line + "\n")
         self._known[_key(case)] = json.loads(line)[2]  # as it will be read again: floats alike, tuples as lists
@@ -97,10 +99,13 @@ def _key(case: NamedTuple) -> str:
 
 
 @cache
-def code_digest() -> str:
-    """Of everything that a trial may compute with."""
+def code_digest(module: str) -> str:
+    """Of everything that a trial may compute with: the core, the model, and the module that measures."""
     root = Path(semcast.__file__).parent
     digest = hashlib.sha256()
+    own = sys.modules[module].__file__
+    if own is not None:
+        digest.update(Path(own).read_bytes())
     for package in _CORE:
         for path in sorted((root / package).rglob("*.py")):
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())

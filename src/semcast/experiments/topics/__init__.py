@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from semcast.experiments.output import write_table
 from semcast.experiments.topics.costs import Cost, batches, costs
 from semcast.experiments.topics.memory import Memory, memory
-from semcast.experiments.topics.note import note
+from semcast.experiments.topics.note import claims, note
 from semcast.experiments.topics.workload import VALUES, shared_prefixes
 
 __all__ = ["topics"]
@@ -50,6 +50,7 @@ def topics(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -
         "topics_per_second": rates,
         "edges_of_100000_x_10_by_values": edges,
         "note": note(found, taken, rates, edges, _COMPARED),
+        "claims": [list(claim) for claim in claims(found, taken, edges, _COMPARED)],
         "costs": [cost._asdict() for cost in found],
         "memory": [size._asdict() for size in taken],
     }
