@@ -92,8 +92,8 @@ def write_page(out: Path) -> Path:
 def _summary(made: Sequence[Figure], found: dict[str, dict[str, Any]]) -> str:
     verdicts = [claim.verdict for figure in made for claim in told(found[figure.name])]
     counts = {verdict: verdicts.count(verdict) for verdict in ("agrees", "in part", "differs")}
-    told_ = f"Of {sum(counts.values())} statements of the papers, {counts['agrees']} agree with what we measure, "
-    told_ += f"{counts['in part']} in part, and {counts['differs']} differ."
+    told_ = f"Of {sum(counts.values())} comparisons with statements of the papers, {counts['agrees']} agree, "
+    told_ += f"{counts['in part']} in part, and {counts['differs']} differ; a statement counts once for each reading."
     small = [figure.name for figure in made if found[figure.name]["quick"]]
     sizes = f"Made small (--quick): {', '.join(small)}." if small else "All in full size."
     links = " · ".join(f'<a href="#{figure.name}">{figure.name}</a>' for figure in made)

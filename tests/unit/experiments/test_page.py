@@ -32,7 +32,7 @@ def test_figures_made_one_by_one_are_all_on_the_page(tmp_path: Path) -> None:
     assert "A &lt; B." in page
     assert "Because of D." in page
     assert "unused" not in page
-    assert "Of 2 statements of the papers, 1 agree with what we measure, 0 in part, and 1 differ." in page
+    assert "Of 2 comparisons with statements of the papers, 1 agree, 0 in part, and 1 differ;" in page
     assert "Made small (--quick): 2005-fig3." in page
     assert "semcast figures 2005-fig3 --quick" in page
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semcast.experiments.claims import Claim, judged
+from semcast.experiments.claims import Claim
 from semcast.experiments.lines import result
 from semcast.experiments.output import dress, figure
 from semcast.experiments.semantic.charts import Charts
@@ -48,18 +48,19 @@ def claims(rows: list[Size]) -> list[Claim]:
     headers, totals = np.array([row.header for row in rows]), np.array([row.total for row in rows])
     spread = float(headers.std() / headers.mean())
     low, high = np.percentile(totals, [5, 95])
+    why = "By construction: our generator was drawn after the thesis' words. Its own 3,000 files are not to be had."
     return [
-        judged(
+        Claim(
             "The header size remains almost constant.",
             f"{headers.mean():.0f} bytes, with a standard deviation of {spread:.1%}.",
-            spread < 0.05,
-            "It varies.",
+            "in part" if spread < 0.05 else "differs",
+            why,
         ),
-        judged(
+        Claim(
             "The total size varies considerably.",
             f"From {low:,.0f} to {high:,.0f} bytes (5th and 95th percentile).",
-            bool(high > 4 * low),
-            "It does not.",
+            "in part" if high > 4 * low else "differs",
+            why,
         ),
     ]
 
