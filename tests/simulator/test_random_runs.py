@@ -73,6 +73,7 @@ REGRESSIONS = {
     13033: "who replaced a profile before it heard that it was live had its cursor moved by what was sent for that",
     30003: "what was kept for a gateway that was away went when it came back",
     30023: "what was kept for a gateway that was away went when it came back",
+    515: "laws were judged while a plan that took long was still made",
     712: "a change of mind that was said twice before anything was heard opened the session anew",
     6009: "filters of brokers changed in place, and gateways got what was not counted for them",
 }

@@ -58,7 +58,9 @@ def random_scenario(seed: int) -> Scenario:
     if scenario.campaign is None:
         return scenario
     coordinators = msgspec.structs.replace(scenario.coordinators, plan_ms=_plan_ms(rng))
-    return msgspec.structs.replace(scenario, coordinators=coordinators)
+    # What was asked for while a plan was made is in the next one, and who came back meanwhile in the one after that.
+    quiet_s = scenario.quiet_s + 3 * coordinators.plan_ms[1] / 1000
+    return msgspec.structs.replace(scenario, coordinators=coordinators, quiet_s=quiet_s)
 
 
 def _plan_ms(rng: np.random.Generator) -> tuple[float, float]:
