@@ -21,7 +21,7 @@ class Progress:
         self._file = file
 
     def read(self) -> Json:
-        """The last batches, the oldest first."""
+        """The last batches, the oldest first. One that was run again, after a restart, is there as it was run last."""
         about: Json = {"file": None if self._file is None else str(self._file), "batches": [], "unreadable": 0}
         if self._file is None:
             return about
@@ -30,13 +30,16 @@ class Progress:
                 lines = deque(file, maxlen=_KEPT)
         except OSError as error:
             return about | {"trouble": f"{self._file}: {error.strerror}"}
+        found: dict[tuple[Any, int], Json] = {}
         for line in lines:
             try:
                 told = msgspec.json.decode(line)
-                about["batches"].append(_ours(told) if "route_s" in told else _sparks(told))
+                batch = _ours(told) if "route_s" in told else _sparks(told)
+                found.pop((batch["query"], batch["batch"]), None)
+                found[batch["query"], batch["batch"]] = batch
             except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError):
                 about["unreadable"] += 1
-        return about
+        return about | {"batches": list(found.values())}
 
 
 def _ours(told: Any) -> Json:

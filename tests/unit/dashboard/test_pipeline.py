@@ -40,7 +40,8 @@ def test_a_file_that_is_not_there_yet_is_no_error(tmp_path: Path) -> None:
 def test_batches_of_our_own_pipeline_tell_more(tmp_path: Path) -> None:
     batch = Batch(3, 1000, 700, 2, 5, 0.5, 0.1, 0.2, 0.0)
     file = tmp_path / "progress.jsonl"
-    file.write_text(json.dumps({"at": 9.0, "stream": "quotes", **batch._asdict()}) + "\n")
+    lines = [json.dumps({"at": at, "stream": "quotes", **batch._asdict()}) for at in (8.0, 9.0)]
+    file.write_text("\n".join(lines) + "\n")  # it was run again
     (told,) = Progress(file).read()["batches"]
     assert (told["query"], told["batch"], told["at"], told["rows"]) == ("quotes", 3, 9.0, 1000)
     assert (told["rows_s"], told["took_ms"]) == (2000.0, 500.0)
