@@ -21,7 +21,7 @@ demo: $(READY) ## a stream matched on Spark, and a whole overlay, on this machin
 	.venv/bin/semcast demo
 
 test: $(READY) ## every test that does not take minutes
-	$(RUN) -m pytest -m "not slow" -n 2 --dist loadfile --durations 30
+	$(RUN) -m pytest -m "not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations 30
 
 check: $(READY) ## format, lint, types, layers, file sizes and unit tests: in under a minute
 	@$(MAKE) --no-print-directory -j2 check-code check-units

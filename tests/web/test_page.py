@@ -137,6 +137,9 @@ def test_a_person_who_tries_a_profile_is_told_what_is_wrong_what_it_means_and_wh
     shown = page.run("document.querySelector('#profile-error').textContent").split("\n")
     assert shown[2].index("^") == shown[1].index("prise")
     page.screenshot(SHOTS / "try-error-1280-light.png")
+    page.until(
+        js("told('/api/try?stream=quotes&profile=price%20%3E%201', it => it.messages === 200)")
+    )  # all that is kept
     page.run(typed("#profile", "NOT (price <= 90)"))
     page.until("document.querySelector('#canonical')?.textContent === 'price > 90'")
     assert "of the latest 200 messages" in page.run("document.querySelector('#selectivity').textContent")

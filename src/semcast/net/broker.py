@@ -22,12 +22,11 @@ from semcast.net.host import Host, log
 from semcast.net.machines import node_of
 from semcast.net.meters import LinkMeter
 from semcast.net.runner import Runner
-from semcast.net.semantic import routing
+from semcast.net.standing import answer_of, status_of
 from semcast.net.view import OverlayView
 from semcast.protocol.codec import AnyView, LegView, encode
 from semcast.protocol.data_view import DataView
 from semcast.protocol.frames import (
-    Answer,
     AnyFrame,
     Append,
     Ask,
@@ -47,18 +46,14 @@ from semcast.protocol.frames import (
     Taken,
 )
 from semcast.protocol.frames.semantic import Packet
-from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Congested, Handed, Local, Note, Passed, Received, Relieved, Send
 from semcast.protocol.passing import Passage
-from semcast.protocol.semantic_node import SemanticNode
 from semcast.trees.roles import SOURCE
 
 _OF_CLIENTS = (Attach, Taken, Detach, Publish, Append, Ingested, Beat)
 _REPORT_S = 1.0
 _KEPT_NOTES = 200
 _AGAIN_S = 1.0
-_INGEST = 4096
-"""Records that are looked at for an answer."""
 
 
 class BrokerHost(Host):
@@ -236,7 +231,7 @@ class BrokerHost(Host):
             self.links[peer.name].came(len(encode(frame)), 1)
             self._runner.feed(Received(peer.name, frame))
         elif isinstance(frame, Ask):
-            peer.send(self._answer(frame))
+            peer.send(answer_of(self, frame))
         elif isinstance(frame, Published | Refused):
             local = self.locals.get(self._origins.get(frame.origin, ""))
             if local is not None:
@@ -354,72 +349,6 @@ class BrokerHost(Host):
             if peer is not None:
                 peer.send(Counters(self.name, body))
 
-    def _answer(self, ask: Ask) -> Answer:
-        if ask.what == "status":
-            return Answer(ask.request, msgspec.json.encode(self.status()))
-        if ask.what == "plan" and self.node.source is not None:
-            following = self.node.source.following
-            return Answer(ask.request, msgspec.msgpack.encode(following.switch if following is not None else None))
-        if ask.what.startswith("ingest ") and self.node.source is not None:
-            return Answer(ask.request, self._waiting(*map(int, ask.what.split()[1:3])))
-        return Answer(ask.request, b"", f"a broker cannot be asked for {ask.what!r}; ask a coordinator")
-
-    def _waiting(self, first: int, through: int) -> bytes:
-        """Messages that wait for a pipeline behind a position, and how far that looked."""
-        source = self.node.source
-        assert source is not None
-        records = source.log.read(first, min(through, source.sent), _INGEST)
-        records = records[: fitting(len(record.body) for record in records)]
-        end = records[-1].number if records else through
-        return msgspec.msgpack.encode(
-            (end, source.log.trimmed, [record.body for record in records if not record.epoch])
-        )
-
     def status(self) -> dict[str, Any]:
         """How it stands, as JSON can say it."""
-        source, gateway = self.node.source, self.node.gateway
-        found: dict[str, Any] = {
-            "name": self.name,
-            "role": "broker",
-            "roles": list(self.roles),
-            "address": self.address,
-            "incarnation": self.incarnation,
-            "uptime_s": round(time.time() - self.started_at, 1),
-            "term": self.node.term,
-            "trees": len(self.node.broker.tables),
-            "clients": sum(peer.role == "client" for peer in self.peers.values()) + len(self.locals),
-            "links": {name: self.link(name) for name in self.links},
-            "notes": dict(self.notes),
-            "evaluations": self.node.broker.evaluations,
-            "dropped": self.dropped,
-            "trouble": self.trouble,
-        }
-        if source is not None:
-            found["source"] = {
-                "epoch": source.epoch,
-                "end": source.log.end,
-                "sent": source.sent,
-                "trimmed": source.log.trimmed,
-                "leased": source.leased(self._loop.time()),
-            }
-        if gateway is not None:
-            found["gateway"] = {
-                "sessions": len(gateway.sessions),
-                "live": sum(session.live for session in gateway.sessions.values()),
-                "waiting": sum(session.waiting for session in gateway.sessions.values()),
-                "profiles": len(gateway.interests.profiles),
-                "frontier": {name: inbox.frontier for name, inbox in gateway.inboxes.items()},
-            }
-        if isinstance(self.node, SemanticNode):
-            found["router"] = routing(self.node.router)
-        return found
-
-    def link(self, name: str) -> dict[str, Any]:
-        """How the link to a neighbour stands, and what went over it."""
-        peer, clock, meter = self.peers.get(name), self.clocks.known.get(name), self.links[name]
-        return {
-            "up": peer is not None,
-            "waiting_bytes": peer.waiting if peer is not None else 0,
-            "rtt_ms": round(1000 * clock.rtt_s, 3) if clock is not None else None,
-            **meter.as_dict(),
-        }
+        return status_of(self)

@@ -177,7 +177,8 @@ def test_who_reads_nothing_holds_a_bounded_number_of_messages_and_gets_all_later
     held = overlay.look(lambda whole: whole.brokers[gateway].settings.held)
     session = session_of(overlay, gateway, profile)
     overlay.until(lambda whole: bool(session.ways) and any(way.filling for way in session.ways.values()))
-    assert overlay.look(lambda whole: session.waiting) <= 2 * held
+    # What is under way, and what waits behind it of each source: the nearest may be another one the next time.
+    assert overlay.look(lambda whole: session.waiting) <= (1 + len(session.ways)) * held
     assert overlay.look(lambda whole: session.sequence - session.base) < count
     slow.settimeout(60)
     mark, seen, rest = b'data: {"id":', 0, b""

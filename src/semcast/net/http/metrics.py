@@ -15,6 +15,7 @@ from semcast.net.broker import BrokerHost
 from semcast.net.coordinator import CoordinatorHost
 from semcast.net.deliveries import BUCKETS_MS, Deliveries
 from semcast.net.semantic import routing
+from semcast.net.standing import link_of
 from semcast.protocol.semantic_node import SemanticNode
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _links(found: Exposition, host: BrokerHost) -> None:
             ({"peer": peer}, getattr(meter, name)) for peer, meter in host.links.items()
         ]
         found.add(f"link_{name}_total", "counter", text, samples)
-    states = {name: host.link(name) for name in host.links}
+    states = {name: link_of(host, name) for name in host.links}
     found.add("link_up", "gauge", "Is the link there?", [({"peer": p}, s["up"]) for p, s in states.items()])
     waiting: list[tuple[dict[str, str], Value]] = [({"peer": p}, s["waiting_bytes"]) for p, s in states.items()]
     found.add("link_waiting_bytes", "gauge", "Bytes that wait to be written.", waiting)
