@@ -48,7 +48,6 @@ class MqttConnection(asyncio.Protocol):
         self._paused = False
         self._deaf = False
         self._batch: list[bytes] = []
-        self._batch_bytes = 0
         self._publishing: Publishing | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._keep_alive_s = 0.0
@@ -63,9 +62,7 @@ class MqttConnection(asyncio.Protocol):
     @property
     def keeps_up(self) -> bool:
         """Is little enough on its way that more can be, without waiting?"""
-        if self._over or self._transport is None:
-            return True
-        return self._batch_bytes + self._transport.get_write_buffer_size() < _BEHIND_BYTES
+        return self._over or self._transport is None or self._transport.get_write_buffer_size() < _BEHIND_BYTES
 
     @property
     def version(self) -> int:
@@ -329,11 +326,10 @@ class MqttConnection(asyncio.Protocol):
         if not self._batch:
             self._loop.call_soon(self._flush)
         self._batch.append(data)
-        self._batch_bytes += len(data)
 
     def _flush(self) -> None:
         """Everything that was written within one turn of the loop leaves in one call."""
-        batch, self._batch, self._batch_bytes = self._batch, [], 0
+        batch, self._batch = self._batch, []
         if not batch or self._transport is None or self._over:
             return
         if len(batch) == 1:
