@@ -104,7 +104,7 @@ def test_who_does_not_read_is_set_apart_and_comes_back_with_all_that_it_missed(o
             publisher.publish("much/a", number.to_bytes(4, "big") + bytes(size))
         reading.join(120)
         assert taken == [number.to_bytes(4, "big") for number in range(count)]
-        assert takers(overlay, "much") == {"quick"}
+        until_taken_by(overlay, "much", {"quick"})  # it may have been behind for a moment too
         assert overlay.embedded.brokers["b2"].notes["mqtt set apart"] >= 1
         assert [slow.take().payload[:4] for _ in range(count)] == taken
         until_taken_by(overlay, "much", {"slow", "quick"})

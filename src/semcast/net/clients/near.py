@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from semcast.model.message import ProfileText
 from semcast.net.broker import BrokerHost
@@ -17,6 +17,20 @@ from semcast.protocol.machine import Handed
 
 Take = Callable[[str, Sequence[int], Sequence[bytes]], None]
 """Given (source, numbers, bodies) of what comes next; all of it counts as taken when it returns."""
+
+
+_PIECE = 1 << 20
+"""Bytes that are given at a time, but for the last message of them: who cannot keep up is noticed in between."""
+
+
+def _cuts(bodies: Sequence[bytes]) -> Iterator[int]:
+    """Where pieces of a batch end."""
+    size = 0
+    for place, body in enumerate(bodies, 1):
+        size += len(body)
+        if size >= _PIECE or place == len(bodies):
+            yield place
+            size = 0
 
 
 class NearSubscription:
@@ -46,6 +60,10 @@ class NearSubscription:
         host.locals[self.name] = self._heard
         host.near[self.name] = self._handed
         self._say()
+
+    @property
+    def over(self) -> bool:
+        return self._over
 
     async def live(self) -> None:
         """Wait until nothing is missed any more; Refused where that will never be."""
@@ -106,10 +124,16 @@ class NearSubscription:
                 self._failed(reason)
 
     def _handed(self, handed: Handed) -> None:
-        if not self._over and self._follows(handed.sequence):
-            if handed.numbers:
-                self._take(handed.source, handed.numbers, handed.bodies)
-            self._through(handed.source, handed.through)
+        if self._over or not self._follows(handed.sequence):
+            return
+        first = 0
+        for end in _cuts(handed.bodies):
+            if self.over:
+                return  # whoever took it has left in between
+            self._take(handed.source, handed.numbers[first:end], handed.bodies[first:end])
+            self._through(handed.source, handed.numbers[end - 1])
+            first = end
+        self._through(handed.source, handed.through)
 
     def _attached(self, frame: Attached) -> None:
         behind = dict(frame.behind)

@@ -156,6 +156,10 @@ class Subscription:
             await self._news.wait()
             self._news.clear()
 
+    def nudge(self) -> None:
+        """Let who waits for news look again, for a reason of his own."""
+        self._news.set()
+
     @property
     def over(self) -> bool:
         return self._runner.over

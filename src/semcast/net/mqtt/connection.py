@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("semcast")
 _CONNECT_S = 10.0
 _HIGH_BYTES = 1 << 20
-"""Answers that a client does not read: with so many nothing more is read from it."""
+"""Answers that a client does not read: with so many nothing more is read from it. And what leaves in one call."""
 _BEHIND_BYTES = 4 << 20
 """Messages that a client does not read: with so many it is given no more for now. Who shares them shares the bytes."""
 
@@ -48,6 +48,7 @@ class MqttConnection(asyncio.Protocol):
         self._paused = False
         self._deaf = False
         self._batch: list[bytes] = []
+        self._batch_bytes = 0
         self._publishing: Publishing | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._keep_alive_s = 0.0
@@ -57,12 +58,17 @@ class MqttConnection(asyncio.Protocol):
     @property
     def writable(self) -> bool:
         """Does the client take what it is sent?"""
-        return not self._paused and not self._over
+        return not self._paused and not self._over and self._batch_bytes < _HIGH_BYTES
 
     @property
     def keeps_up(self) -> bool:
         """Is little enough on its way that more can be, without waiting?"""
-        return self._over or self._transport is None or self._transport.get_write_buffer_size() < _BEHIND_BYTES
+        return self._over or self.waiting_bytes < _BEHIND_BYTES
+
+    @property
+    def waiting_bytes(self) -> int:
+        """What was written and the client has not read: to be flushed in this turn of the loop, or not sent yet."""
+        return self._batch_bytes + (self._transport.get_write_buffer_size() if self._transport is not None else 0)
 
     @property
     def version(self) -> int:
@@ -326,10 +332,12 @@ class MqttConnection(asyncio.Protocol):
         if not self._batch:
             self._loop.call_soon(self._flush)
         self._batch.append(data)
+        self._batch_bytes += len(data)
 
     def _flush(self) -> None:
         """Everything that was written within one turn of the loop leaves in one call."""
         batch, self._batch = self._batch, []
+        full, self._batch_bytes = self._batch_bytes >= _HIGH_BYTES, 0
         if not batch or self._transport is None or self._over:
             return
         if len(batch) == 1:
@@ -338,6 +346,8 @@ class MqttConnection(asyncio.Protocol):
             self._transport.writelines(batch)
         if self._transport.get_write_buffer_size() > _HIGH_BYTES:
             self._stop_listening()
+        if full and self.writable and self._session is not None:
+            self._session.wake()
 
 
 def _refusing(code: Disconnect) -> ConnAck:

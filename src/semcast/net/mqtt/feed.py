@@ -98,8 +98,10 @@ class Feed:
         return {s: max(at, above.get(s, 0)) for s, at in (above | subscription.cursor).items()}
 
     def wake(self) -> None:
-        """A taker may be ready that was not."""
+        """A taker may be ready that was not, or be through with what it was sent."""
         self._wake.set()
+        if self._idle is not None:
+            self.subscription.nudge()
 
     async def live(self) -> None:
         """Wait until nothing is missed any more; SemcastError where that will never be."""

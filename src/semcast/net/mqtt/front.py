@@ -202,7 +202,7 @@ class MqttFront:
         common = session.wanted[filter].feed
         self.count("mqtt set apart")
         session.move(filter, lambda cursor: self._open(common.profile, None, 0.0, cursor, self._caught_up))
-        self._left_alone(common)
+        # The common one goes on, also for nobody: it is what they come back to.
 
     def _caught_up(self, feed: Feed) -> bool:
         """A feed has nothing left to give: can its taker have a common one instead?"""
@@ -221,10 +221,19 @@ class MqttFront:
         self.spawn(feed.close())
         return True
 
+    def _apart(self, profile: ProfileText) -> bool:
+        """Is anybody set apart who may come back to a common feed?"""
+        wanted = (each for session in self.sessions.values() for each in session.wanted.values())
+        return any(isinstance(each.feed, Feed) and each.feed.profile == profile and not each.qos for each in wanted)
+
     def _left_alone(self, feed: Feed | Common) -> asyncio.Task[None] | None:
         """End a feed that nobody takes from."""
         if feed.takers:
             return None
+        if isinstance(feed, Feed):
+            common = self._commons.get(feed.profile)
+            if common is not None and not common.takers and not self._apart(feed.profile):
+                self._left_alone(common)
         self._groups = {key: other for key, other in self._groups.items() if other is not feed}
         self._commons = {key: other for key, other in self._commons.items() if other is not feed}
         return self.spawn(feed.close())
