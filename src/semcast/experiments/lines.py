@@ -93,8 +93,8 @@ def result(
     }
 
 
-def above(rows: Sequence[Any], scheme: str, base: str, *, leg: bool = False) -> dict[tuple[Any, ...], float]:
-    """Per case (everything but the scheme) what a scheme costs above another, in per cent."""
+def above(rows: Sequence[Any], scheme: str, base: str, *, leg: bool = False) -> dict[Any, float]:
+    """Per case (a row of which nothing is said of a scheme) what a scheme costs above another, in per cent."""
     field = "with_leg" if leg else "cost"
     cost = {(_case(row), row.scheme): getattr(row, field) for row in rows}
     return {
@@ -104,24 +104,14 @@ def above(rows: Sequence[Any], scheme: str, base: str, *, leg: bool = False) -> 
     }
 
 
-def by(values: Mapping[tuple[Any, ...], float], x: Callable[[Any], float]) -> list[tuple[float, Mean]]:
+def by(values: Mapping[Any, float], x: Callable[[Any], float]) -> list[tuple[float, Mean]]:
     """Means over seeds of what ``above`` found, by something of the case."""
-    return means(values.items(), lambda item: x(_Named(*item[0])), lambda item: item[1])
+    return means(values.items(), lambda item: x(item[0]), lambda item: item[1])
 
 
-class _Named(NamedTuple):
-    kind: str
-    degree: float
-    brokers: int
-    clients: int
-    distinct: int
-    model: str
-    probability: float
-    sources: int
-    seed: int
-    overlap: float
-    wanted: float
+_OUTCOME = ("scheme", "cost", "with_leg", "channels", "depth", "missed")
 
 
-def _case(row: Any) -> tuple[Any, ...]:
-    return tuple(getattr(row, field) for field in _Named._fields)
+def _case(row: Any) -> Any:
+    """A row without what one scheme made of it: equal for all schemes of a case."""
+    return row._replace(**dict.fromkeys(_OUTCOME))

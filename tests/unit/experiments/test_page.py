@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from semcast.experiments.catalogue import BY_NAME, FIGURES
 from semcast.experiments.claims import Claim, judged
+from semcast.experiments.dissemination.trial import Cost
 from semcast.experiments.lines import above, means, spread
 from semcast.experiments.page import write_page, write_result
 
@@ -52,33 +52,16 @@ def test_names_are_pushed_apart_around_where_they_belong() -> None:
     assert spread([0.1, 0.5, 0.52, 0.54], 0.1) == pytest.approx([0.1, 0.42, 0.52, 0.62])
 
 
-class _Row(NamedTuple):
-    kind: str
-    degree: float
-    brokers: int
-    clients: int
-    distinct: int
-    model: str
-    probability: float
-    sources: int
-    seed: int
-    overlap: float
-    wanted: float
-    scheme: str
-    cost: float
-    with_leg: float
-
-
 def test_a_scheme_is_compared_with_another_on_the_same_case_only() -> None:
     case = ("random", 4.0, 10, 20, 5, "disjoint", 0.0, 1)
     rows = [
-        _Row(*case, 1, 0.5, 2.0, "spt", 12.0, 12.0),
-        _Row(*case, 1, 0.5, 2.0, "semcast", 9.0, 15.0),
-        _Row(*case, 2, 0.4, 2.0, "spt", 10.0, 10.0),
-        _Row(*case, 2, 0.4, 2.0, "semcast", 11.0, 16.0),
-        _Row(*case, 3, 0.4, 2.0, "semcast", 1.0, 1.0),
+        Cost(*case, 1, 0.5, 2.0, "spt", 12.0, 12.0, 1, 2.0, 0.0),
+        Cost(*case, 1, 0.5, 2.0, "semcast", 9.0, 15.0, 1, 2.0, 0.0),
+        Cost(*case, 2, 0.4, 2.0, "spt", 10.0, 10.0, 1, 2.0, 0.0),
+        Cost(*case, 2, 0.4, 2.0, "semcast", 11.0, 16.0, 1, 2.0, 0.0),
+        Cost(*case, 3, 0.4, 2.0, "semcast", 1.0, 1.0, 1, 2.0, 0.0),
     ]
     assert sorted(above(rows, "semcast", "spt").values()) == pytest.approx([-25, 10])
     assert sorted(above(rows, "semcast", "spt", leg=True).values()) == pytest.approx([25, 60])
-    ((x, value),) = means(above(rows, "semcast", "spt").items(), lambda item: item[0][2], lambda item: item[1])
+    ((x, value),) = means(above(rows, "semcast", "spt").items(), lambda item: item[0].brokers, lambda item: item[1])
     assert (x, value.value) == (10, pytest.approx(-7.5))

@@ -48,7 +48,7 @@ def fig5(run: Run) -> dict[str, Any]:
 
 def saved(rows: Sequence[Cost], scheme: str, places: dict[float, float] | None = None) -> list[tuple[float, Mean]]:
     """By matching probability, or where ``places`` puts it, per cent below shortest paths."""
-    by_chance = means(above(rows, scheme, "spt").items(), lambda item: item[0][6], lambda item: -item[1])
+    by_chance = means(above(rows, scheme, "spt").items(), lambda item: item[0].probability, lambda item: -item[1])
     return sorted((places[chance] if places else chance, value) for chance, value in by_chance)
 
 

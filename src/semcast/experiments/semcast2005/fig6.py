@@ -41,7 +41,7 @@ def fig6(run: Run) -> dict[str, Any]:
 
 def extra(rows: Sequence[Cost], scheme: str) -> Points:
     """By matching probability, per cent above SemCast."""
-    return means(above(rows, scheme, "semcast").items(), lambda item: item[0][6], lambda item: item[1])
+    return means(above(rows, scheme, "semcast").items(), lambda item: item[0].probability, lambda item: item[1])
 
 
 def claims(rows: Sequence[Cost], clients: int) -> list[Claim]:
