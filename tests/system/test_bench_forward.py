@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
-
-def bench(folder: Path, **environment: str) -> tuple[dict[str, object], str]:
-    out = folder / "forward.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "semcast", "bench", "forward", "--quick", "--json", "--out", str(out)],
-        capture_output=True, text=True, timeout=280, cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert report == json.loads(out.read_text())
-    return report, done.stderr
+from tests.system.benches import bench
 
 
 @pytest.mark.system
@@ -34,8 +18,8 @@ def test_all_servers_deliver_everything_that_they_are_sent(
     monkeypatch.setenv("PATH", os.environ["PATH"] + ":/usr/sbin")
     for program in ("nats-server", "mosquitto"):
         require_program(program)
-    report, told = bench(tmp_path)
-    (cell,) = report["cells"]  # type: ignore[misc]
+    report, told = bench("forward", tmp_path)
+    (cell,) = report["cells"]
     assert sorted(cell["contenders"]) == ["mosquitto", "nats-server", "semcast, 1 per frame", "semcast, 16 per frame"]
     for record in cell["contenders"].values():
         assert record["lost"] == 0
@@ -48,8 +32,8 @@ def test_all_servers_deliver_everything_that_they_are_sent(
 
 @pytest.mark.system
 def test_a_peer_that_is_missing_is_missed_aloud(tmp_path: Path) -> None:
-    report, told = bench(tmp_path, PATH="/nowhere", SEMCAST_PEERS="/nowhere")
+    report, told = bench("forward", tmp_path, PATH="/nowhere", SEMCAST_PEERS="/nowhere")
     assert "!!! nats-server is not installed" in told
     assert "!!! mosquitto is not installed" in told
-    (cell,) = report["cells"]  # type: ignore[misc]
+    (cell,) = report["cells"]
     assert all("ratio" not in record for record in cell["contenders"].values())

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-import tempfile
-import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from semcast.experiments.bench.clients.single import Single
+from semcast.experiments.bench.clients.duel import At, Peer, duel
 from semcast.experiments.bench.forward.contest import Contender, contest
 from semcast.experiments.bench.forward.counting import ByBytes
 from semcast.experiments.bench.forward.load import BUFFER, Line, Load, Loop
@@ -24,7 +20,6 @@ from semcast.experiments.bench.forward.servers import Server, mosquitto, mqtt_li
 from semcast.experiments.bench.forward.wire import mqtt_publish
 from semcast.experiments.bench.matching import Options
 from semcast.experiments.bench.race import Say
-from semcast.experiments.bench.report import machine, versions
 
 PEER = "mosquitto"
 SUBSCRIBERS = 10
@@ -82,36 +77,17 @@ def party(server: Server, port: int) -> Party:
 
 def run_mqtt(options: Options, say: Say) -> dict[str, Any]:
     """Measure and return the report, as plain data."""
-    begin, size = time.perf_counter(), QUICK if options.quick else Size()
+    size = QUICK if options.quick else Size()
     rng = np.random.default_rng(options.seed)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="semcast-bench-")))
-        say("starting the servers")
-        ours = Single(folder / "semcast")
-        stack.callback(ours.stop)
-        parties = [party(ours.server, ours.port)]
-        peer = mosquitto(folder)
-        if peer is None:
-            say(f"!!! {PEER} is not installed: NOTHING IS MEASURED AGAINST IT (apt-get install {PEER})")
-        else:
-            server, port = peer
-            stack.callback(server.stop)
-            parties.append(party(server, port))
+
+    def measure(ours: At, theirs: At | None) -> dict[str, Any]:
+        parties = [party(*at) for at in (ours, theirs) if at is not None]
         cells = [_cell(parties, case, body, size, rng, say) for case in CASES for body in size.bytes]
         say("latency")
         latencies = [_latency(parties, case, size, rng) for case in CASES]
-    return {
-        "benchmark": "mqtt",
-        "peer": PEER,
-        "quick": options.quick,
-        "seed": options.seed,
-        "machine": machine(),
-        "versions": versions(),
-        "cells": cells,
-        "latency": latencies,
-        "targets": targets(cells, options.quick),
-        "seconds": round(time.perf_counter() - begin, 1),
-    }
+        return {"cells": cells, "latency": latencies, "targets": targets(cells, options.quick)}
+
+    return duel("mqtt", Peer(PEER, PEER, mosquitto), options, say, measure)
 
 
 def _cell(

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from semcast.experiments.bench.clients.duel import At, Peer, duel
 from semcast.experiments.bench.clients.publishers import Jetstream, Ours, Publisher, Stint, jetstream
-from semcast.experiments.bench.clients.single import Single
 from semcast.experiments.bench.forward.run import target
 from semcast.experiments.bench.matching import Options
 from semcast.experiments.bench.race import Say
-from semcast.experiments.bench.report import machine, versions
 
 PEER = "JetStream"
 JUDGED = 4000
@@ -43,35 +38,19 @@ QUICK = Size((256,), (256,), 1, 0.2)
 
 def run_publish(options: Options, say: Say) -> dict[str, Any]:
     """Measure and return the report, as plain data."""
-    begin, size = time.perf_counter(), QUICK if options.quick else Size()
+    size = QUICK if options.quick else Size()
     rng = np.random.default_rng(options.seed)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="semcast-bench-")))
-        say("starting the servers")
-        ours = Single(folder / "semcast")
-        stack.callback(ours.stop)
-        publishers: list[Publisher] = [Ours(ours.server, ours.port)]
-        peer = jetstream(folder)
-        if peer is None:
-            say("!!! nats-server is not installed: NOTHING IS MEASURED AGAINST IT (apt-get install nats-server)")
-        else:
-            server, port = peer
-            stack.callback(server.stop)
-            publishers.append(Jetstream(server, port))
+
+    def measure(ours: At, theirs: At | None) -> dict[str, Any]:
+        publishers: list[Publisher] = [Ours(*ours)]
+        if theirs is not None:
+            publishers.append(Jetstream(*theirs))
         cells = [
             _cell(publishers, body, under_way, size, rng, say) for body in size.bytes for under_way in size.under_way
         ]
-    return {
-        "benchmark": "publish",
-        "peer": PEER,
-        "quick": options.quick,
-        "seed": options.seed,
-        "machine": machine(),
-        "versions": versions(),
-        "cells": cells,
-        "targets": targets(cells, options.quick),
-        "seconds": round(time.perf_counter() - begin, 1),
-    }
+        return {"cells": cells, "targets": targets(cells, options.quick)}
+
+    return duel("publish", Peer(PEER, "nats-server", jetstream), options, say, measure)
 
 
 def _cell(
