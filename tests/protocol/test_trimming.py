@@ -96,6 +96,24 @@ def test_the_log_is_kept_for_absent_gateways_up_to_what_is_retained_for_them() -
     assert trimmed(node) == 3  # it has been away for too long
 
 
+def test_what_is_young_stays_although_everybody_has_it_up_to_as_much_as_for_the_absent() -> None:
+    node = source_node(settings=replace(SETTINGS, retain_s=4.0, retain_absent=3))
+    play(node, ("c", switch(1, planned())), ("c", lease(1)))
+    log_and_sync(node, 0, "a", "a")
+    tick(node, 10.0)
+    log_and_sync(node, 2, "a")
+    play(node, ("m", Ack(KEY, {"s": 3}, True)))
+    tick(node, 12.0)
+    assert trimmed(node) == 0
+    tick(node, 14.0)
+    assert trimmed(node) == 2  # what came after ten seconds is not four seconds old
+    tick(node, 16.0)
+    assert trimmed(node) == 3
+    log_and_sync(node, 3, "a", "a", "a", "a", "a")
+    play(node, ("m", Ack(KEY, {"s": 8}, True)))
+    assert trimmed(node) == 5
+
+
 def test_when_an_absent_gateway_is_back_its_own_acks_count(source: Node) -> None:
     log_and_sync(source, 0, "a", "a")
     play(source, ("c", switch(2, planned(OTHER, (0,)), absent=("g1",))), ("m", Ack(OTHER, {"s": 2}, True)))

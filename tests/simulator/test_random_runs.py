@@ -74,6 +74,8 @@ REGRESSIONS = {
     30003: "what was kept for a gateway that was away went when it came back",
     30023: "what was kept for a gateway that was away went when it came back",
     515: "laws were judged while a plan that took long was still made",
+    8952: "laws were judged while clients waited to be taken up again by a gateway that had crashed",
+    12786: "a run was taken for a calm one in which plans took longer than leases last",
     712: "a change of mind that was said twice before anything was heard opened the session anew",
     6009: "filters of brokers changed in place, and gateways got what was not counted for them",
 }

@@ -91,7 +91,7 @@ class OverlayView(msgspec.Struct, frozen=True):
         return self.having("source")
 
 
-LIVE = Settings(window=1 << 16, held=1024, credit=1024)
+LIVE = Settings(window=1 << 16, held=1024, credit=1024, retain_s=15.0)
 """Real streams come in bursts: more room than in simulations, where little of it shows more."""
 KNOWN = {field.name: field for field in fields(Settings)}
 

@@ -155,6 +155,8 @@ class Settings:
     """Messages that a gateway keeps for clients that cannot keep up; older ones come from the log again."""
     retain: int = 0
     """Messages that stay in a log although everybody has them."""
+    retain_s: float = 0.0
+    """Younger messages stay in a log, up to ``retain_absent``: for who comes back without a durable session."""
     retain_absent: int = 100_000
     """Messages that stay in a log for gateways that are away; older ones end in a gap notice."""
     expiry_s: float = 3600.0

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from semcast.model.message import Message, packed
+from semcast.protocol.ageing import Ageing
 from semcast.protocol.filters import Filter
 from semcast.protocol.following import Following
 from semcast.protocol.frames import (
@@ -88,6 +89,7 @@ class Source:
         self._told_of = log.trimmed
         """The coordinator knows that the log reaches so far: who is live by its word is owed nothing before."""
         self._kept_for: dict[str, int] = {}
+        self._ageing = Ageing(settings.retain_s, log.trimmed)
         self._waiting: deque[tuple[int, str, Published]] = deque()
         self._tallied_at = float("-inf")
         self._told = -1
@@ -292,6 +294,7 @@ class Source:
 
     def tick(self, now: float) -> list[Outgoing]:
         """Tallies: often while there is news or somebody lacks something, else now and then."""
+        self._ageing.mark(self.log.end, now)
         if self.following is None:
             return []
         settled = self._told == self.sent and self._floor >= self.sent and not self._closing
@@ -347,7 +350,8 @@ class Source:
         if any(key not in self._acked for key in acking):
             return []
         self._floor = max(self._floor, min([self.sent, *(self._acked[key] for key in acking)]))
-        kept = [max(place, self.log.end - self._settings.retain_absent) for place in self._kept_for.values()]
+        places = [*self._kept_for.values(), *([self._ageing.old] if self._settings.retain_s else [])]
+        kept = [max(place, self.log.end - self._settings.retain_absent) for place in places]
         if self._streams.on_spark:
             kept.append(self._ingested)
         through = min([self._floor, self._told_of, self.log.end - self._settings.retain, *kept])

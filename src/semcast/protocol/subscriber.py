@@ -105,6 +105,11 @@ class Subscriber:
         return {gateway: link.sequence for gateway, link in self._links.items()}
 
     @property
+    def served(self) -> bool:
+        """Is there a gateway that has taken the session up, and not lost it since as far as the client knows?"""
+        return any(link.base is not None for link in self._links.values())
+
+    @property
     def wishes(self) -> int:
         """The version that the last replacement will have, if no other takes its place."""
         return self._wishes

@@ -60,13 +60,19 @@ def random_scenario(seed: int) -> Scenario:
     coordinators = msgspec.structs.replace(scenario.coordinators, plan_ms=_plan_ms(rng))
     # What was asked for while a plan was made is in the next one, and who came back meanwhile in the one after that.
     quiet_s = scenario.quiet_s + 3 * coordinators.plan_ms[1] / 1000
-    return msgspec.structs.replace(scenario, coordinators=coordinators, quiet_s=quiet_s)
+    return msgspec.structs.replace(scenario, coordinators=coordinators, quiet_s=quiet_s, settings=_settings(rng))
 
 
 def _plan_ms(rng: np.random.Generator) -> tuple[float, float]:
     """Some plans take longer than leads and leases last; then gateways without trees ask sources, as is right."""
     (own,) = rng.spawn(1)
     return 1.0, float(own.choice([20.0, 500.0, 5000.0]))
+
+
+def _settings(rng: np.random.Generator) -> dict[str, float]:
+    """Most logs are trimmed at once, which shows sooner who still needed them."""
+    (own,) = rng.spawn(1)
+    return {"retain_s": 3.0} if own.random() < 0.25 else {}
 
 
 def _clients(rng: np.random.Generator, duration_s: float) -> Clients:

@@ -120,12 +120,19 @@ class Simulation:
                 busy_at = now
 
     def _still(self) -> bool:
-        """Has everybody what is his? All is acknowledged, live, taken by its clients, and gone from the logs."""
+        """Has everybody what is his? All is acknowledged, live, taken by its clients, and gone from the logs.
+
+        Who was live and lost its gateway since will be told what it missed when it is taken up again.
+        """
         witness, settings = self.witness, self._scenario.tuned()
         if len(witness.acked) < len(witness.invoked):
             return False
         for session in witness.sessions.values():
-            if session.detached_at is None and (session.left_at is not None or session.versions[-1].live_at is None):
+            if session.detached_at is not None:
+                continue
+            subscriber = self.driver.parties[session.name].machine
+            served = not isinstance(subscriber, Subscriber) or subscriber.served
+            if session.left_at is not None or session.versions[-1].live_at is None or not served:
                 return False
         return not any(left_over(self.driver, bound=self._scenario.network.queue_bound, retain=settings.retain))
 
