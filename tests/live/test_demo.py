@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyspark.sql import SparkSession
 
+from semcast.dashboard.pipeline import Progress
 from semcast.experiments.demo import LiveDemo, Outcome, Scale
-from semcast.experiments.demo.audience import Published, Subscriber
+from semcast.experiments.demo.audience import Audience, Published, Subscriber
 from semcast.experiments.demo.feeds import Content, Feed
 from semcast.experiments.demo.verdict import Expected, ages_of
 from semcast.net.serve import run
@@ -33,8 +35,18 @@ def test_a_small_demo_misses_and_doubles_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "overlay.toml").exists()
 
 
-async def _played(folder: Path, said: list[str]) -> Outcome:
-    demo = LiveDemo(folder, Scale(seconds=4, brokers=8, subscribers=24, seed=2), said.append)
+def test_what_comes_through_spark_reaches_everybody_too(tmp_path: Path, spark: SparkSession) -> None:
+    outcome = run(_played(tmp_path, [], spark))
+    assert outcome.messages == 1000 + 4 * 50
+    assert outcome.deliveries.delivered == outcome.deliveries.expected > 100
+    assert (outcome.deliveries.missed, outcome.deliveries.duplicates, outcome.deliveries.unwanted) == (0, 0, 0)
+    batches = Progress(tmp_path / "spark" / "progress.jsonl").read()["batches"]
+    assert sum(batch["rows"] for batch in batches) == 200
+    assert sum(batch["matched"] for batch in batches) > 0
+
+
+async def _played(folder: Path, said: list[str], spark: SparkSession | None = None) -> Outcome:
+    demo = LiveDemo(folder, Scale(seconds=4, brokers=8, subscribers=24, seed=2), said.append, spark)
     try:
         await demo.start()
         return await demo.run()
@@ -72,6 +84,16 @@ def test_the_other_ways_are_counted_over_the_same_messages(
     assert links == (4, 6, 3 + 2 + 2, 4 + 2 + 2)
     assert links.below_spt == pytest.approx(1 / 7)
     assert links.below_unicast == pytest.approx(2 / 8)
+
+
+def test_what_nobody_got_of_spark_has_an_id_of_its_own(subscribers: list[Subscriber]) -> None:
+    audience = Audience([], ["g"], 1.0, np.random.default_rng(1))
+    audience.seen[b"1"] = "s:7"
+    found = audience.published(FEED, [Content(b"0", "a"), Content(b"1", "a"), Content(b"2", "c")])
+    assert [message.source for message in found] == ["?", "s", "?"]
+    assert len({message.id for message in found}) == 3
+    assert Expected(found, subscribers).judged(subscribers).missed == 3
+    assert Expected(found, subscribers).links(found, 0, Topology.from_json(LINE)).spt == 2
 
 
 def test_ages_are_judged_for_who_has_a_bound(subscribers: list[Subscriber]) -> None:

@@ -44,13 +44,13 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SemcastError(f"{out}: cannot be made ({error.strerror})") from error
-    result = _matching(messages, profiles, out, seed)
-    live = _live(out, seconds, brokers, subscribers, seed, keep, port) if seconds > 0 else None
+    result, spark = _matching(messages, profiles, out, seed)
+    live = _live(spark, out, seconds, brokers, subscribers, seed, keep, port) if seconds > 0 else None
     if json:
         render.data(result | ({"live": live} if live is not None else {}))
 
 
-def _matching(messages: int, profiles: int, out: Path, seed: int) -> dict[str, Any]:
+def _matching(messages: int, profiles: int, out: Path, seed: int) -> tuple[dict[str, Any], SparkSession]:
     from semcast.experiments import quotes
 
     texts = quotes.profiles(profiles, seed)
@@ -76,11 +76,11 @@ def _matching(messages: int, profiles: int, out: Path, seed: int) -> dict[str, A
         from semcast.experiments.plots import plot_demand
 
         plot_demand(found.messages_per_profile, found.messages_by_interest, plot)
-    return _summary(found, texts, messages, seconds, spark.sparkContext.defaultParallelism, out)
+    return _summary(found, texts, messages, seconds, spark.sparkContext.defaultParallelism, out), spark
 
 
 def _live(
-    out: Path, seconds: float, brokers: int, subscribers: int, seed: int, keep: bool, port: int
+    spark: SparkSession, out: Path, seconds: float, brokers: int, subscribers: int, seed: int, keep: bool, port: int
 ) -> dict[str, Any]:
     with render.step("compiling the brokers' kernels (once per machine, a minute or two)"):
         from semcast.experiments.demo import LiveDemo, Scale
@@ -90,11 +90,11 @@ def _live(
         warm(["relational", "semantic", "topic", "xpath"])
 
     async def play() -> Outcome:
-        demo = LiveDemo(out, Scale(seconds, brokers, subscribers, seed=seed), render.say)
+        demo = LiveDemo(out, Scale(seconds, brokers, subscribers, seed=seed), render.say, spark)
         try:
             await demo.start()
             gateway = demo.whole.addresses()[demo.having("gateway")[0]]
-            page = await _page(gateway, port)
+            page = await _page(gateway, port, demo.progress)
             render.say(f"watch it: http://{page.address}/")
             render.say(f'or, elsewhere: semcast subscribe quotes "price > 500" --url semcast://{gateway}')
             try:
@@ -112,13 +112,13 @@ def _live(
     return run(play()).as_dict()
 
 
-async def _page(url: str, port: int) -> Dashboard:
+async def _page(url: str, port: int, progress: Path | None) -> Dashboard:
     """The page of the overlay; where its port is taken, at another one."""
     from semcast.dashboard import Dashboard, Watcher
     from semcast.dashboard.pipeline import Progress
 
     for chosen in dict.fromkeys((port, 0)):
-        page = Dashboard(Watcher(url), url, Progress(None))
+        page = Dashboard(Watcher(url), url, Progress(progress))
         try:
             await page.start("127.0.0.1", chosen)
         except SemcastError as error:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semcast.client import Client
 from semcast.experiments.demo.audience import Audience, Published, Publishers
-from semcast.experiments.demo.feeds import Feed, feeds
+from semcast.experiments.demo.feeds import Content, Feed, feeds
+from semcast.experiments.demo.spark_feed import SparkFeed
 from semcast.experiments.demo.verdict import Ages, Deliveries, Expected, Links, ages_of
 from semcast.model import SemcastError
 from semcast.net.config import read_config
 from semcast.net.embedded import Embedded
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _PATIENCE_S = 60.0
 _CALM_S = 0.5
@@ -105,15 +110,21 @@ class Scale:
 class LiveDemo:
     """Brings an overlay up in a folder, lets messages flow, reorganises in the middle, and counts."""
 
-    def __init__(self, folder: Path, scale: Scale, say: Say) -> None:
+    def __init__(self, folder: Path, scale: Scale, say: Say, spark: SparkSession | None = None) -> None:
+        """With Spark one stream comes from there; without, all are matched where they enter."""
         self._scale, self._say = scale, say
-        self._feeds: list[Feed] = feeds(scale.subscribers, scale.seed)
+        self._feeds: list[Feed] = feeds(scale.subscribers, scale.seed, spark=spark is not None)
+        self._from_spark: SparkFeed | None = None
+        if spark is not None:
+            (feed,) = (feed for feed in self._feeds if feed.on_spark)
+            self._from_spark = SparkFeed(spark, feed, folder / "spark", scale.seed)
         shutil.rmtree(folder / "overlay", ignore_errors=True)
         self.file = folder / "overlay.toml"
         head = _CONFIG.format(seed=scale.seed, brokers=scale.brokers, gateways=scale.gateways)
         self.file.write_text(head + "\n".join(map(_declared, self._feeds)))
         self.whole = Embedded(read_config(self.file))
         self._everybody = AsyncExitStack()
+        self._all: list[Published] = []
 
     async def start(self) -> None:
         """Bring the overlay up, with all subscriptions live."""
@@ -129,7 +140,17 @@ class LiveDemo:
         self._everybody.push_async_callback(self._audience.leave)
         await self._audience.arrive(addresses)
         client = await self._everybody.enter_async_context(Client(addresses[sources[0]], name="publishers"))
-        self._publishers = Publishers(self._feeds, sources, client, scale.seed)
+        inline = [feed for feed in self._feeds if not feed.on_spark]
+        self._publishers = Publishers(inline, sources, client, scale.seed)
+        if self._from_spark is not None:
+            self._say("a query on Spark joins, with a stream of its own")
+            self._everybody.push_async_callback(self._from_spark.stop)
+            await self._from_spark.start(addresses[sources[0]])
+
+    @property
+    def progress(self) -> Path | None:
+        """What batches on Spark add a line to."""
+        return self._from_spark.progress if self._from_spark is not None else None
 
     def having(self, role: str) -> list[str]:
         """The brokers of a role."""
@@ -147,7 +168,7 @@ class LiveDemo:
     async def keep(self) -> None:
         """Go on publishing until cancelled."""
         while True:
-            await self._publishers.publish(self._scale.seconds / 2)
+            await self._published(self._scale.seconds / 2)
 
     async def stop(self) -> None:
         await self._everybody.aclose()
@@ -157,19 +178,30 @@ class LiveDemo:
         seconds, before = self._scale.seconds / 2, self._transmissions()
         self._say(f"messages flow for {seconds:.0f} s")
         telling = asyncio.create_task(self._tell())
-        published = await self._publishers.publish(seconds)
+        published, through_spark = await self._published(seconds)
         await self._calm()
         telling.cancel()
+        if self._from_spark is not None:
+            published += self._audience.published(self._from_spark.feed, through_spark)
+        self._all += published
         return published, self._transmissions() - before
+
+    async def _published(self, seconds: float) -> tuple[list[Published], list[Content]]:
+        """On all streams, for a while; what went through Spark is known by its content alone."""
+        inline = self._publishers.publish(seconds)
+        if self._from_spark is None:
+            return await inline, []
+        found = await asyncio.gather(inline, self._from_spark.publish(seconds))
+        return found[0], found[1]
 
     def _counted(self, first: tuple[list[Published], int], second: tuple[list[Published], int]) -> Outcome:
         subscribers, topology = self._audience.subscribers, self.whole.deployed.topology
-        expected = Expected(self._publishers.published, subscribers)
+        expected = Expected(self._all, subscribers)
         return Outcome(
             self._scale.brokers,
             len(self.having("gateway")),
-            {feed.language: len(feed.profiles) for feed in self._feeds},
-            len(self._publishers.published),
+            dict(_by_language(self._feeds)),
+            len(self._all),
             expected.judged(subscribers),
             expected.links(*first, topology),
             expected.links(*second, topology),
@@ -216,6 +248,10 @@ class LiveDemo:
         while True:
             await asyncio.sleep(5.0)
             self._say(f"  {self._transmissions():,} link transmissions, {self._audience.delivered:,} deliveries")
+
+
+def _by_language(feeds: list[Feed]) -> Counter[str]:
+    return sum((Counter({feed.language: len(feed.profiles)}) for feed in feeds), Counter())
 
 
 def _declared(feed: Feed) -> str:

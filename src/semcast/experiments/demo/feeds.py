@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -46,6 +46,8 @@ class Feed:
     profiles: list[str]
     draw: Draw
     schema: dict[str, str] | None = None
+    on_spark: bool = False
+    """Matched and routed there, not where it enters the overlay."""
 
     def matches(self, contents: list[Content]) -> Matches:
         """What each profile should get of these, by the language's slow engine: brokers use the fast one."""
@@ -62,12 +64,22 @@ class Feed:
         return pa.table({"payload": pa.array([content.payload for content in contents], pa.binary())})
 
 
-def feeds(subscribers: int, seed: int) -> list[Feed]:
-    """The four streams with so many subscribers between them."""
-    shares = np.floor(subscribers * np.array([0.25, 0.15, 0.15])).astype(int).tolist()
+def feeds(subscribers: int, seed: int, *, spark: bool = False) -> list[Feed]:
+    """The four streams with so many subscribers between them; with Spark, one more that comes from there."""
+    makers, weights = [_sensors, _news, _charts], [0.25, 0.15, 0.15]
+    if spark:
+        makers, weights = [*makers, _trades], [*weights, 0.2]
+    shares = [max(1, int(subscribers * weight)) for weight in weights]
     most = max(1, subscribers - sum(shares))
-    made = zip((_quotes, _sensors, _news, _charts), (most, *(max(1, share) for share in shares)), strict=True)
-    return [make(count, seed) for make, count in made]
+    return [make(count, seed) for make, count in zip((_quotes, *makers), (most, *shares), strict=True)]
+
+
+def _trades(count: int, seed: int) -> Feed:
+    """Numbered, so that what came through Spark can be told apart by its content."""
+    quotes = _quotes(count, seed + 1)
+    return replace(
+        quotes, stream="trades", schema={"number": "long", **(quotes.schema or {})}, on_spark=True, per_second=50
+    )
 
 
 def _quotes(count: int, seed: int) -> Feed:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semcast.experiments.demo.audience import Published, Subscriber
+from semcast.experiments.demo.audience import UNKNOWN, Published, Subscriber
 from semcast.trees import Demand, Topology, evaluate
 from semcast.trees.steiner import shortest_path_tree
 
@@ -77,7 +77,7 @@ class Expected:
     def links(self, published: Sequence[Published], live: int, topology: Topology) -> Links:
         """What these messages cost as they were sent, and would have by the other ways."""
         spt = unicast = 0
-        for source in {message.source for message in published}:
+        for source in {message.source for message in published} - {UNKNOWN}:
             sets = [
                 [topology.node(gateway) for gateway in self.gateways[message.id]]
                 for message in published
