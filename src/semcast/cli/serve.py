@@ -99,15 +99,21 @@ def broker(
     data: Annotated[
         Path | None, typer.Option(help="Its folder. Default: semcast-data/NAME.", show_default=False)
     ] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="First give up what is damaged in its log, and say what that is.")
+    ] = False,
     verbose: Verbose = False,
 ) -> None:
     """Run one broker: it forwards, and takes messages in or serves clients where the topology says so."""
+    from semcast.net.broker_store import repair_store
     from semcast.net.embedded import start_broker
     from semcast.net.remembered import overlay_of
     from semcast.net.serve import Ending, log_to_stderr, run, serve
 
     log_to_stderr(verbose)
     folder = data if data is not None else Path("semcast-data") / name
+    for warning in repair_store(folder) if repair else ():
+        render.say(warning)
 
     async def start(ending: Ending) -> Any:
         view = await overlay_of(coordinator, folder)

@@ -155,3 +155,11 @@ class BrokerStore:
             self._writer.execute("UPDATE facts SET value = value + 1 WHERE name = 'incarnation'")
             row = self._writer.execute("SELECT value FROM facts WHERE name = 'incarnation'").fetchone()
         return int(row[0])
+
+
+def repair_store(folder: Path) -> tuple[str, ...]:
+    """Read all of a log and give up what is damaged: what that was, in words. A folder without a store is left alone."""
+    if not (folder / FILE).exists():
+        return ()
+    with closing(BrokerStore(folder, source=True, repair=True)) as store:
+        return store.warnings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from semcast.net.broker_store import FILE, BrokerStore
+from semcast.net.broker_store import FILE, BrokerStore, repair_store
 from semcast.net.chunks import CHUNK_BYTES
 from semcast.net.database import StoreError
 from semcast.protocol.stores import Record
@@ -94,6 +94,11 @@ def test_what_is_broken_in_the_middle_is_an_error_until_it_is_given_up(tmp_path:
     store = BrokerStore(tmp_path, source=True)
     assert (numbers(store), store.warnings) == ([1, 2, 3, 6, 7, 8, 9, 10], ())
     store.close()
+
+
+def test_repair_makes_no_store_where_there_is_none(tmp_path: Path) -> None:
+    assert repair_store(tmp_path / "nothing") == ()
+    assert not (tmp_path / "nothing").exists()
 
 
 def long_log(folder: Path) -> None:
