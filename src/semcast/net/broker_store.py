@@ -158,7 +158,7 @@ class BrokerStore:
 
 
 def repair_store(folder: Path) -> tuple[str, ...]:
-    """Read all of a log and give up what is damaged: what that was, in words. A folder without a store is left alone."""
+    """Read all of a log and give up what is damaged; what that was, in words. Where there is no store, none is made."""
     if not (folder / FILE).exists():
         return ()
     with closing(BrokerStore(folder, source=True, repair=True)) as store:

@@ -164,8 +164,8 @@ def unreadable(path: Path, found: Sequence[Break]) -> StoreError:
     places = ", ".join(f"{each.first} to {each.last} ({each.why})" for each in sorted(found)[:5])
     more = f" and {len(found) - 5} further places" if len(found) > 5 else ""
     return StoreError(
-        f"{path} is damaged: records {places}{more} cannot be read. Copy the folder, look after the disk, then start the "
-        "broker once with --repair, which gives these records up (docs/operations.md, “Damage”)"
+        f"{path} is damaged: records {places}{more} cannot be read. Copy the folder, look after the disk, then start "
+        "the broker once with --repair, which gives these records up (docs/operations.md, “Damage”)"
     )
 
 
