@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ import semcast
 from semcast.matching.xpath import tables
 from semcast.matching.xpath.dfa import DfaEngine
 from semcast.matching.xpath.documents import Documents, payloads_of
-from semcast.matching.xpath.kernels import needles, watch
+from semcast.matching.xpath.kernels import bits, memory, needles, watch
 from semcast.profiles.xpath import XPathProfile, parse
 from tests.laws.xpath_worlds import expected
 
@@ -77,10 +78,43 @@ def test_little_room_to_remember_changes_nothing(texts: list[str], documents: li
         assert _found(narrow, document) == _found(roomy, document)
 
 
+@given(_crowds, st.lists(_documents, min_size=2, max_size=6))
+@settings(max_examples=30, deadline=None)
+def test_what_is_remembered_stays_while_its_room_grows(texts: list[str], documents: list[str]) -> None:
+    profiles: list[XPathProfile] = [parse(text) for text in texts]
+    with patch.object(memory, "_FIRST_SLOTS", 2):
+        growing = DfaEngine(profiles)
+    roomy = DfaEngine(profiles)
+    for document in [*documents, *documents]:
+        assert _found(growing, document) == _found(roomy, document)
+        assert growing.remembered == roomy.remembered
+
+
+@given(st.sets(st.integers(0, 200)), st.integers(0, 200), st.integers(0, 200))
+def test_bits_by_the_half_are_bits_one_by_one(numbers: set[int], begin: int, end: int) -> None:
+    words = np.zeros(4, np.uint64)
+    for half in range(7):
+        mask = sum(1 << number - 32 * half for number in numbers if number >> 5 == half)
+        # As pools hold them: the highest bit of a half is the sign.
+        signed = int(np.uint32(mask).astype(np.int32))
+        bits.put_half.py_func(half, np.int64(signed & ~bits.within.py_func(half, begin, end)), words)
+    found = {number for number in range(256) if int(words[number >> 6]) >> (number & 63) & 1}
+    assert found == {number for number in numbers if not begin <= number < end}
+
+
+@given(st.lists(st.integers(0, 20), max_size=20), st.integers(-1, 21), st.integers(0, 25))
+def test_what_was_found_is_gone_on_with_from_anywhere(ends: list[int], place: int, near: int) -> None:
+    found = np.array([(end, 0) for end in sorted(ends)], np.int32).reshape(-1, 2)
+    first = needles._first_behind.py_func(place, near, len(found), found)
+    assert first == np.searchsorted(found[:, 0], place, side="right")
+
+
 def _check(watches: watch.Watches) -> None:
     """Every condition waits at all atoms of the need that it watches, and atoms know who waits."""
     waiting: dict[int, set[int]] = {}
-    for atom, way in enumerate(watches.first.tolist()):
+    for atom, (way, following, blocker, _) in enumerate(watches.heads.tolist()):
+        if way != watch.LAST_WAY:
+            assert (following, blocker) == tuple(watches.ways[way, [watch.NEXT, watch.BLOCKER]].tolist())
         while way != watch.LAST_WAY:
             assert watches.atoms[way] == atom
             waiting.setdefault(atom, set()).add(way)

@@ -336,6 +336,36 @@ def test_equal_tests_are_looked_up_and_not_repeated() -> None:
     assert fast.pairs().tolist() == slow.pairs().tolist()
 
 
+def test_texts_whose_hashes_are_alike_are_told_apart() -> None:
+    """These two agree in their slot among eight, and in all of the hash that a slot holds."""
+    one, other = "0816383", "3732368"
+    (alone, both) = ([f"//a/@x = '{text}'" for text in texts] for texts in ([one], [one, other]))
+    assert matched(alone, f"<a x='{other}'/>") == []
+    assert matched(both, f"<a x='{one}'/>") == both[:1]
+    assert matched(both, f"<a x='{other}'/>") == both[1:]
+
+
+def test_a_node_at_the_end_of_many_paths_meets_just_these() -> None:
+    ends = ["", "[. != 'x']", "[. != 'y']", "[. != 3]", "[. != 4]"]
+    profiles = [language.parse(f"//b{i}//a{end}") for i in range(150) for end in ends]
+    documents = [
+        "<r>" + "".join(f"<b{i}><a>{text}</a></b{i}>" for i in range(start, 150, step)) + "</r>"
+        for start, step, text in [(0, 2, "x"), (1, 3, "3"), (0, 1, "z"), (31, 32, "y"), (149, 1, "4.0"), (63, 64, "")]
+    ]
+    oracle = language.matcher(profiles, engine="lxml").match(pa.table({"payload": documents})).pairs().tolist()
+    assert _found(DfaEngine(profiles), documents) == oracle
+
+
+def test_what_is_remembered_is_not_made_again_where_there_is_room() -> None:
+    profiles = [language.parse(f"//a{i}[@x = 'v{k}']") for i in range(40) for k in range(40)]
+    documents = ["<r>" + "".join(f"<a{i} x='v{k}'/>" for i in range(40)) + "</r>" for k in range(40)]
+    engine = DfaEngine(profiles)
+    found = _found(engine, documents)
+    assert len(found) == engine.remembered == 1600
+    assert _found(engine, documents) == found
+    assert engine.remembered == 1600
+
+
 def test_threads_may_match_and_change_at_once() -> None:
     matcher = language.matcher([language.parse("news"), language.parse("//item[@lang = 'en'][@rank]")])
     table = pa.table({"payload": [NEWS] * 50})

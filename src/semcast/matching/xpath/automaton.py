@@ -45,16 +45,25 @@ class Spines:
         self._places: list[_Place] = []
         self._root = self._place(False)
         self.tables: list[Table] = []
+        self._endings: list[tuple[tuple[int, Axis, bool], ...]] = []  # of tables, the last step first
         self.atoms = 0
 
     def atom(self, access: Access) -> int:
         """The number of what an access asks for."""
-        table = self.tables[self._table_of(access)]
+        number = self._table_of(access)
+        if number == len(self._endings):
+            spine = reversed(access.spine)
+            self._endings.append(tuple((self._vocabulary.symbol(name), axis, deep) for axis, deep, name in spine))
+        table = self.tables[number]
         found = table.get(access.test)
         if found is None:
             found = table[access.test] = self.atoms
             self.atoms += 1
         return found
+
+    def by_ending(self) -> list[int]:
+        """All tables, those whose spines end alike beside each other: a node is at the end of many of them or none."""
+        return sorted(range(len(self.tables)), key=self._endings.__getitem__)
 
     def nfa(self, tables: Ints, asked: Ints) -> Nfa:
         rows: list[list[int]] = []

@@ -94,7 +94,7 @@ class _Build:
             atoms=atoms[given[:, 0]],
             needs=ints([*self._needs, len(self._ways)]),
             conditions=conditions,
-            first=np.full(len(atoms), watch.LAST_WAY, np.int32),
+            heads=np.full((len(atoms), 4), watch.LAST_WAY, np.int32),  # the last column is empty
             watched=_words(len(atoms)),
             tally=np.zeros(64 * len(_words(len(atoms))), np.int32),
         )
@@ -130,7 +130,7 @@ class DfaEngine(DocumentEngine):
         build = _Build(profiles)
         self._vocabulary = build.vocabulary
         self._wanting = build.wanting()
-        packing = Packing(build.vocabulary, build.spines.tables, build.spines.atoms)
+        packing = Packing(build.vocabulary, build.spines.tables, build.spines.atoms, build.spines.by_ending())
         self.watches = build.watches(packing.atoms)
         self._nfa = build.spines.nfa(packing.tables, packing.asked)
         self._tests = build.vocabulary.tests()
@@ -155,6 +155,11 @@ class DfaEngine(DocumentEngine):
     def verified(self) -> int:
         """How many conditions were decided beside the walk, so far."""
         return int(self._notes.counts[lookup.VERIFIED])
+
+    @property
+    def remembered(self) -> int:
+        """How many keys are known at some state."""
+        return int(self._tables.memory.sizes[memory.REMEMBERED])
 
     @property
     def steps(self) -> int:
@@ -220,7 +225,7 @@ class DfaEngine(DocumentEngine):
             self._notes = self._notes._replace(states=np.zeros(2 * sizes[0], np.int32))
             self._conditions = self._conditions._replace(next_element=np.zeros(2 * sizes[0], np.int32))
         if len(self._notes.visits) < sum(sizes):
-            self._notes = self._notes._replace(visits=np.zeros((2 * sum(sizes), lookup.SLOT + 1), np.int32))
+            self._notes = self._notes._replace(visits=np.zeros((2 * sum(sizes), lookup.TAG + 1), np.int32))
         if len(self._conditions.next_attribute) < sizes[1]:
             self._conditions = self._conditions._replace(next_attribute=np.zeros(2 * sizes[1], np.int32))
         if len(self._notes.seen) < len(self._states.dfa.states):
@@ -237,7 +242,7 @@ def _notes(atoms: int, conditions: int) -> lookup.Notes:
         hits=np.zeros(conditions, np.int32),
         holding=np.zeros(conditions, np.int32),
         states=np.zeros(0, np.int32),
-        visits=np.zeros((0, lookup.SLOT + 1), np.int32),
+        visits=np.zeros((0, lookup.TAG + 1), np.int32),
         fired=np.zeros(64 * len(_words(atoms)), np.int32),
     )
 

@@ -6,13 +6,14 @@ only those are looked at; equal tests are one atom.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan
 
 import numpy as np
 
 from semcast.matching.xpath.arrays import Floats, Ints, ints
 from semcast.matching.xpath.kernels import entries, memory, texts
-from semcast.matching.xpath.kernels.lookup import FIRST_OTHER, LONGEST, SHORTEST, Tables
+from semcast.matching.xpath.kernels.lookup import LONGEST, SHORTEST, TEXT_END, Tables
 from semcast.matching.xpath.kernels.needles import CONTAINED, STARTING, Needles, room_for
 from semcast.matching.xpath.vocabulary import Vocabulary, operator_of
 from semcast.profiles.xpath.values import Test
@@ -30,11 +31,13 @@ _Asked = tuple[int, int, int]  # code, table, atom
 class Packing:
     """Tables → arrays. Atoms get new numbers: ``atoms[old]``.
 
-    First come those that ask for nothing but a node, since a state meets many of them at once. Those that ask for a
-    number below a limit stand in the order of all limits, and so do those above: two atoms tell what a number passes.
+    Those that ask for nothing but a node stand in the ``order`` of tables. A node is at the end of many tables that are
+    beside each other there, so the atoms of a state are few words of bits. Those that one and the same text or number
+    does not meet stand beside each other. Those that ask for a number below a limit stand in the order of all limits,
+    and so do those above: two atoms tell what a number passes.
     """
 
-    def __init__(self, vocabulary: Vocabulary, tables: list[Table], count: int) -> None:
+    def __init__(self, vocabulary: Vocabulary, tables: list[Table], count: int, order: Sequence[int]) -> None:
         self._vocabulary = vocabulary
         self.atoms = np.zeros(count, np.int32)
         self.tables = np.full((len(tables), 8), -1, np.int32)
@@ -50,11 +53,11 @@ class Packing:
         self._found: list[tuple[int, int, int]] = []  # row, 2 · needle + 1 where a text starts with it, atom
         self._valued: list[tuple[int, int, int]] = []  # table, limit, atom
         self._lists: tuple[list[_Asked], list[_Asked], list[_Asked]] = ([], [], [])
-        for number, table in enumerate(tables):
-            if None in table:
-                self.tables[number, _PRESENT] = self._number(table[None])
-        for number, table in enumerate(tables):
-            for test, atom in table.items():
+        for number in order:
+            if None in tables[number]:
+                self.tables[number, _PRESENT] = self._number(tables[number][None])
+        for number in order:
+            for test, atom in tables[number].items():
                 if test is not None:
                     self._add(number, test, atom)
         self._searches.append(len(self._search))
@@ -64,13 +67,11 @@ class Packing:
     def packed(self, tests: texts.Tests) -> Tables:
         spans = np.column_stack((tests.begin, tests.end)).astype(np.int32)
         texts_ = spans[list(self._texts)].reshape(-1, 2)
-        slots = np.full(_room(len(texts_)), -1, np.int32)
+        slots = np.full((_room(len(texts_)), TEXT_END + 1), -1, np.int32)
         entries.fill(texts_, tests.literals, slots)
         lengths = texts_[:, 1] - texts_[:, 0]
-        sizes = np.zeros(3, np.int64)
-        sizes[FIRST_OTHER] = self._first_other
+        sizes = np.zeros(2, np.int64)
         sizes[SHORTEST], sizes[LONGEST] = lengths.min(initial=_NOBODY), lengths.max(initial=-1)
-        first_limit = len(texts_) + 2 * len(self._needles)
         return Tables(
             sizes=sizes,
             texts=texts_,
@@ -78,7 +79,7 @@ class Packing:
             needles=self._grown(tests, spans),
             limits=self._limits,
             passed=self._passed(),
-            other_than=ints(code if code >= 0 else -1 - code + first_limit for code, _, _ in self._lists[_OTHERS]),
+            spared=self._spared(),
             searches=ints(self._searches),
             search=np.array(self._search, np.int32).reshape(-1, 2),
             memory=self._memory(),
@@ -124,6 +125,8 @@ class Packing:
     def _listed(self) -> Ints:
         """Number the atoms of lists, each in the order of its codes, and put them down table by table."""
         asked: list[list[list[int]]] = [[[], [], []] for _ in self.tables]
+        first = {code: at for at, (code, _, _) in reversed(list(enumerate(self._lists[_OTHERS])))}
+        self._lists[_OTHERS].sort(key=lambda row: first[row[0]])
         for column, listed in enumerate(self._lists):
             if column != _OTHERS:
                 listed.sort()
@@ -145,6 +148,18 @@ class Packing:
         first_lower = first_upper + len(upper)
         below, above = np.searchsorted(upper, places, "left"), np.searchsorted(lower, places, "right")
         return np.column_stack((first_upper + below, first_lower + above)).astype(np.int32)
+
+    def _spared(self) -> Ints:
+        """For each key the atoms that all but this one meet."""
+        first_limit = len(self._texts) + 2 * len(self._needles)
+        found = np.zeros((first_limit + len(self._limits), 2), np.int32)
+        for atom, (code, _, _) in enumerate(self._lists[_OTHERS], self._first_other):
+            if code != _NOBODY:
+                key = code if code >= 0 else -1 - code + first_limit
+                if found[key, 1] == 0:
+                    found[key, 0] = atom
+                found[key, 1] = atom + 1
+        return found
 
     def _text(self, test: Test) -> int:
         """The number of a text that somebody compares with."""

@@ -20,7 +20,8 @@ PLACES, PRESENT, EQUALS, NEEDLES, VALUES, OTHERS, UPPER, LOWER, ASKED_END, TEXTS
 """Columns of states: where its slices of the pool begin, each up to the next. Its places, then what is asked for at
 its node: atoms that are met by being there, tables of equal texts, of needles, of equal numbers, then atoms that are
 met by all but one text or number, by numbers below a limit, by numbers above one, the last two in the order of their
-limits. TEXTS is the state of the texts that are its children, DEAD where nobody asks for them."""
+limits. PRESENT and OTHERS have 32 atoms in two numbers, as ``bits.put_half`` takes them. TEXTS is the state of the
+texts that are its children, DEAD where nobody asks for them."""
 STATES, POOLED, LINKED, STAMP = range(4)
 """What ``counts`` counts."""
 DEAD, FULL = 0, -1
@@ -28,6 +29,7 @@ ASKS, HAS_ATTRIBUTES, SHIFT = 1, 2, 2
 """A link leads to ``state << SHIFT`` and whether its tables and its attributes are asked for: with 50,000 profiles a
 look at the state is another miss of the cache, and most need none."""
 START = 1 << SHIFT | ASKS
+_PACKING = 2  # numbers of the pool that an atom takes at most while it is packed, beside its own
 ANY = -1  # the symbol of * as the name of an attribute
 
 
@@ -184,6 +186,23 @@ def _append(value, dfa):  # type: ignore[no-untyped-def]
 
 
 @inner
+def _pack(first, dfa):  # type: ignore[no-untyped-def]
+    """Let the atoms in the pool from ``first`` on be halves and masks; that takes twice their room behind them."""
+    pool, last = dfa.pool, dfa.counts[POOLED]
+    sort(pool, first, last)
+    at = last
+    for i in range(first, last):
+        half = pool[i] >> 5
+        if at == last or pool[at - 2] != half:
+            pool[at], pool[at + 1] = half, 0
+            at += 2
+        pool[at - 1] |= np.int32(1) << (pool[i] & 31)
+    for i in range(last, at):
+        pool[first + i - last] = pool[i]
+    dfa.counts[POOLED] = first + at - last
+
+
+@inner
 def _ask(state, begin, end, nfa, dfa):  # type: ignore[no-untyped-def]
     """Put what the gathered tables from ``begin`` to ``end`` ask for into the slices of a state."""
     for column in range(PRESENT, ASKED_END):
@@ -195,7 +214,9 @@ def _ask(state, begin, end, nfa, dfa):  # type: ignore[no-untyped-def]
                     _append(nfa.asked[k], dfa)
             elif table[column - PRESENT] >= 0:
                 _append(table[column - PRESENT], dfa)
-        if column >= UPPER:
+        if column in (PRESENT, OTHERS):
+            _pack(first, dfa)
+        elif column >= UPPER:
             sort(dfa.pool, first, dfa.counts[POOLED])
         dfa.states[state, column + 1 : ASKED_END + 1] = dfa.counts[POOLED]
 
@@ -203,10 +224,11 @@ def _ask(state, begin, end, nfa, dfa):  # type: ignore[no-untyped-def]
 @inner
 def _size(begin, end, nfa, dfa):  # type: ignore[no-untyped-def]
     """How much of the pool the gathered tables from ``begin`` to ``end`` take at most."""
-    found = (end - begin) * (OTHERS - PRESENT)
+    found = (end - begin) * (OTHERS - PRESENT + _PACKING)
     for i in range(begin, end):
         table = nfa.tables[dfa.gathered[i]]
         found += table[ASKED_END - PRESENT] - table[OTHERS - PRESENT]
+        found += _PACKING * (table[UPPER - PRESENT] - table[OTHERS - PRESENT])
     return found
 
 

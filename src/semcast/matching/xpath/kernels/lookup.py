@@ -23,21 +23,22 @@ from semcast.matching.xpath.kernels.automaton import (
     VALUES,
     link,
 )
-from semcast.matching.xpath.kernels.bits import put
+from semcast.matching.xpath.kernels.bits import put, put_half, within
 from semcast.matching.xpath.kernels.compiled import inlined, inner, prefetch
 from semcast.matching.xpath.kernels.memory import ASKED, FIRST_LIMIT, Memory, answer, ask
 from semcast.matching.xpath.kernels.needles import CONTAINED, MANY, STARTING, TOO_MANY, Needles, find
 from semcast.matching.xpath.kernels.texts import hashed, holds, number, same
 
-FIRST_OTHER, SHORTEST, LONGEST = range(3)
-"""What ``sizes`` holds: the first atom of those that one text or number alone does not meet, and the lengths of texts
-that are compared with."""
+SHORTEST, LONGEST = range(2)
+"""What ``sizes`` holds: the lengths of texts that are compared with."""
 SEEN, MET_OTHERS, MET_UPPER, MET_LOWER = range(4)
 """Columns of what was seen of a state: in which document last, whether all its OTHERS are met, and up to where its
 UPPER (from their end) and its LOWER are."""
 SERIAL, VISITS, ELEMENT, HIT_COUNT, HELD_COUNT, CANDIDATE, EPOCH, SLOTS, CHAINED, VERIFIED, FIRED, TRIED, FIRST_TEXT, LAST_TEXT = range(14)  # fmt: skip # noqa: E501
 """Where the counts of Notes stand: which document, how many of what, and how far it got."""
-SLOT = 3  # the last column of visits
+SLOT, TAG = 3, 4  # the last columns of visits
+TEXT, TEXT_TAG, TEXT_BEGIN, TEXT_END = range(4)
+"""Columns of slots: the number of a text or -1, more of its hash, and where it stands in ``Tests.literals``."""
 _MOST_KEYS = 2 * MANY + 2  # of one text
 
 
@@ -46,11 +47,11 @@ class Tables(NamedTuple):
 
     sizes: Longs
     texts: Ints  # begin, end of each text that must be equal
-    text_slots: Ints  # a text, by hash
+    text_slots: Ints  # by hash
     needles: Needles
     limits: Floats  # ascending
     passed: Ints  # [2 · limits below, + 1 if it is one]: the first UPPER that is met, the first LOWER that is not
-    other_than: Ints  # [atom - FIRST_OTHER]: the key of the one text or limit that does not meet it
+    spared: Ints  # [key]: the OTHERS that this very text or limit does not meet, from, up to
     searches: Ints  # [row]: where its slice of ``search`` begins, up to that of the next
     search: Ints  # test, atom
     memory: Memory
@@ -67,18 +68,18 @@ class Notes(NamedTuple):
     hits: Ints
     holding: Ints
     states: Ints  # [element], as links lead to them
-    visits: Ints  # state, begin and end of the text, where that is looked for
+    visits: Ints  # state, begin and end of the text, where that is looked for and more of its hash
     fired: Ints  # atoms that are met and watched, then conditions that wait for them
 
 
 @inner
-def first_not_below(values, begin, end, value):  # type: ignore[no-untyped-def]
-    while begin < end:
-        middle = (begin + end) >> 1
-        if values[middle] < value:
-            begin = middle + 1
-        else:
-            end = middle
+def first_not_below(values, value):  # type: ignore[no-untyped-def]
+    """Where it stands, or would, in ascending values. Nothing in it branches on them: half of that is foretold wrong."""
+    begin, size = 0, len(values)
+    while size > 0:
+        half = (size + 1) >> 1
+        begin += half * (values[begin + half - 1] < value)
+        size -= half
     return begin
 
 
@@ -98,19 +99,34 @@ def _number(data, begin, end, tests):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _slot(data, begin, end, slots):  # type: ignore[no-untyped-def]
-    return np.int64(hashed(data, begin, end) >> np.uint64(17)) & (len(slots) - 1)
+def _slot(mixed, slots):  # type: ignore[no-untyped-def]
+    return np.int64(mixed >> np.uint64(33)) & (len(slots) - 1)
 
 
 @inlined
-def _text_of(slot, data, begin, end, texts, slots, literals):  # type: ignore[no-untyped-def]
-    """The number of a text that somebody compares with, looked for from ``slot`` on; -1 if nobody does."""
-    while slots[slot] >= 0:
-        first = texts[slots[slot], 0]
-        length = texts[slots[slot], 1] - first
-        if length == end - begin and same(data, begin, literals, first, length):
-            return slots[slot]
+def _tag(mixed):  # type: ignore[no-untyped-def]
+    return np.int32(mixed & np.uint64(0x7FFFFFFF))
+
+
+@inlined
+def _tagged(slot, tag, slots):  # type: ignore[no-untyped-def]
+    """The next slot, from ``slot`` on, of a text with that tag; -1 if there is none."""
+    while slots[slot, TEXT] >= 0:
+        if slots[slot, TEXT_TAG] == tag:
+            return slot
         slot = (slot + 1) & (len(slots) - 1)
+    return -1
+
+
+@inlined
+def _text_of(slot, tag, data, begin, end, slots, literals):  # type: ignore[no-untyped-def]
+    """The number of a text that somebody compares with, looked for from a slot with its tag on; -1 if nobody does."""
+    while slot >= 0:
+        first = slots[slot, TEXT_BEGIN]
+        length = slots[slot, TEXT_END] - first
+        if length == end - begin and same(data, begin, literals, first, length):
+            return slots[slot, TEXT]
+        slot = _tagged((slot + 1) & (len(slots) - 1), tag, slots)
     return -1
 
 
@@ -146,10 +162,15 @@ def _look_up_others(first, last, text, limit, seen, pool, tables, met):  # type:
     """All are met but those by this very text, or number, if anybody compares with it; -1 where nobody does."""
     if text < 0 and limit < 0:
         seen[MET_OTHERS] = 1
-    for i in range(first, last):
-        but = tables.other_than[pool[i] - tables.sizes[FIRST_OTHER]]
-        if but != text and but != limit:
-            put(pool[i], met)
+    texts_begin, texts_end, limits_begin, limits_end = 0, 0, 0, 0
+    if text >= 0:
+        texts_begin, texts_end = tables.spared[text, 0], tables.spared[text, 1]
+    if limit >= 0:
+        limits_begin, limits_end = tables.spared[limit, 0], tables.spared[limit, 1]
+    for i in range(first, last, 2):
+        half = np.int64(pool[i])
+        spared = within(half, texts_begin, texts_end) | within(half, limits_begin, limits_end)
+        put_half(half, np.int64(pool[i + 1]) & ~spared, met)
 
 
 @inlined
@@ -179,16 +200,16 @@ def _prepare(data, pool, states, tables, literals, notes):  # type: ignore[no-un
         prefetch(pool, np.int64(row[LOWER]))
         visits[visit, SLOT] = -1
         if (row[EQUALS] < row[NEEDLES] or row[OTHERS] < row[UPPER]) and shortest <= end - begin <= longest:
-            slot = _slot(data, begin, end, slots)
-            prefetch(slots, slot)
+            mixed = hashed(data, begin, end)
+            slot = _slot(mixed, slots)
+            prefetch(slots, slot * slots.shape[1])
+            visits[visit, SLOT], visits[visit, TAG] = slot, _tag(mixed)
+    for visit in range(notes.counts[VISITS]):
+        if visits[visit, SLOT] >= 0:
+            slot = _tagged(np.int64(visits[visit, SLOT]), visits[visit, TAG], slots)
             visits[visit, SLOT] = slot
-    for turn in range(2):
-        for visit in range(notes.counts[VISITS]):
-            text = slots[visits[visit, SLOT]] if visits[visit, SLOT] >= 0 else -1
-            if text >= 0 and turn == 0:
-                prefetch(tables.texts, np.int64(text) * 2)
-            elif text >= 0:
-                prefetch(literals, np.int64(tables.texts[text, 0]))
+            if slot >= 0:
+                prefetch(literals, np.int64(slots[slot, TEXT_BEGIN]))
 
 
 @inner
@@ -208,12 +229,13 @@ def look_up(data, pool, states, tables, tests, notes):  # type: ignore[no-untype
             seen[SEEN] = serial
             seen[MET_OTHERS] = 0
             seen[MET_UPPER], seen[MET_LOWER] = row[LOWER], row[LOWER]
-            for i in range(row[PRESENT], row[EQUALS]):
-                put(pool[i], met)
+            for i in range(row[PRESENT], row[EQUALS], 2):
+                put_half(np.int64(pool[i]), np.int64(pool[i + 1]), met)
         others = row[OTHERS] < row[UPPER] and not seen[MET_OTHERS]
         text, limit = -1, -1
         if (others or row[EQUALS] < row[NEEDLES]) and visits[visit, SLOT] >= 0:
-            text = _text_of(visits[visit, SLOT], data, begin, end, tables.texts, tables.text_slots, tests.literals)
+            slot, tag = np.int64(visits[visit, SLOT]), visits[visit, TAG]
+            text = _text_of(slot, tag, data, begin, end, tables.text_slots, tests.literals)
             if text >= 0 and row[EQUALS] < row[NEEDLES]:
                 ask(state, text, memory)
         if row[NEEDLES] < row[VALUES] and begin < end:
@@ -221,7 +243,7 @@ def look_up(data, pool, states, tables, tests, notes):  # type: ignore[no-untype
         if others or row[VALUES] < row[OTHERS] or row[UPPER] < row[ASKED_END]:
             value = _number(data, begin, end, tests)
             if value == value:
-                at = first_not_below(tables.limits, 0, len(tables.limits), value)
+                at = first_not_below(tables.limits, value)
                 if at < len(tables.limits) and tables.limits[at] == value:
                     limit = memory.sizes[FIRST_LIMIT] + at
                     if row[VALUES] < row[OTHERS]:
@@ -239,10 +261,12 @@ def nothing_seen(states: int) -> Longs:
 def fill(texts, literals, slots):  # type: ignore[no-untyped-def]
     """Put texts where ``look_up`` looks for them."""
     for text in range(len(texts)):
-        slot = _slot(literals, texts[text, 0], texts[text, 1], slots)
-        while slots[slot] >= 0:
+        mixed = hashed(literals, texts[text, 0], texts[text, 1])
+        slot = _slot(mixed, slots)
+        while slots[slot, TEXT] >= 0:
             slot = (slot + 1) & (len(slots) - 1)
-        slots[slot] = text
+        slots[slot, TEXT], slots[slot, TEXT_TAG] = text, _tag(mixed)
+        slots[slot, TEXT_BEGIN], slots[slot, TEXT_END] = texts[text, 0], texts[text, 1]
 
 
 @inner

@@ -31,6 +31,7 @@ class Memory(NamedTuple):
     sizes: Longs
     pairs: Longs  # table · keys + key + 1 or 0, and its atom: what is remembered is made from this
     slots: Longs
+    spare: Longs  # room for what is remembered while it is spread over twice the slots
     kept: Ints  # how many atoms, and these
     asked: Longs  # state · keys + key
 
@@ -46,6 +47,7 @@ def room_for(texts: int, needles: int, limits: int, tables: int, entries: int, p
         sizes=sizes,
         pairs=pairs,
         slots=np.zeros((2 * entries, 2), np.int64),
+        spare=np.zeros((entries // 2 + 1, 2), np.int64),
         kept=np.zeros(8 * entries + tables + 1, np.int32),
         asked=np.zeros(ROOM, np.int64),
     )
@@ -59,6 +61,21 @@ def forget(memory: Memory) -> None:
 
 
 _forget = inner(forget)
+
+
+@inner
+def _spread(memory):  # type: ignore[no-untyped-def]
+    """Twice the slots for what is remembered, of which there is at most one for two slots."""
+    sizes, slots, spare = memory.sizes, memory.slots, memory.spare
+    count = 0
+    for slot in range(sizes[SLOTTED]):
+        if slots[slot, 0] != 0:
+            spare[count, 0], spare[count, 1] = slots[slot, 0], slots[slot, 1]
+            count += 1
+    slots[: sizes[SLOTTED]] = 0
+    sizes[SLOTTED] *= 2
+    for i in range(count):
+        link(spare[i, 0] - 1, spare[i, 1], slots[: sizes[SLOTTED]])
 
 
 @inlined
@@ -111,16 +128,18 @@ def _put_kept(count, memory, met):  # type: ignore[no-untyped-def]
 
 @inner
 def answer(states, pool, memory, met):  # type: ignore[no-untyped-def]
-    """Put the atoms of all keys that were put down. For want of room all is forgotten, and the room doubled."""
+    """Put the atoms of all keys that were put down. Room is doubled as it is needed; at its end all is forgotten."""
     sizes, slots, asked = memory.sizes, memory.slots, memory.asked
     several = 0
     for i in range(sizes[ASKED]):
         found = linked(asked[i], slots[: sizes[SLOTTED]])
         if found == FULL:
-            if 2 * sizes[REMEMBERED] >= sizes[SLOTTED] or sizes[KEPT] >= sizes[KEPT_END]:
+            full = 2 * sizes[REMEMBERED] >= sizes[SLOTTED]
+            if full and sizes[SLOTTED] < len(slots) and sizes[KEPT] < sizes[KEPT_END]:
+                _spread(memory)
+            elif full or sizes[KEPT] >= sizes[KEPT_END]:
                 _put_kept(several, memory, met)
                 several = 0
-                sizes[SLOTTED] = min(2 * sizes[SLOTTED], len(slots))
                 _forget(memory)
             found = _remembered(asked[i], states, pool, memory)
         if found < FULL:

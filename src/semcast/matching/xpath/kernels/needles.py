@@ -20,9 +20,9 @@ CONTAINED, STARTING = 1, 2
 FAILURE, NEEDLE, SHORTER = range(3)
 """Columns of nodes: the longest other node that ends alike, the needle that ends here or -1, and the longest node that
 ends alike at which a needle ends, or 0."""
-SEARCHED, FOUND, NODES = range(3)
+SEARCHED, FOUND, NODES, NEAR = range(4)
 """What ``progress`` holds: the last document whose texts were gone through, how much was found in them (-1: too much),
-and how many nodes there are."""
+how many nodes there are, and where in what was found the last text began."""
 TOO_MANY = -1
 _MAX_ONWARD = 1 << 16  # nodes × classes that are told at once: more does not stay in the cache
 _ROOM = 1 << 12  # for what is found in all texts of a document
@@ -139,7 +139,21 @@ def _find(data, begin, end, at, tests, needles):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _first_behind(place, begin, end, found):  # type: ignore[no-untyped-def]
+def _first_behind(place, near, count, found):  # type: ignore[no-untyped-def]
+    """The first of what was found that ends behind ``place``; from ``near`` on in steps that double, then halve."""
+    at, step = max(0, min(near, count - 1)), 1
+    begin, end = 0, at
+    if at < count and found[at, 0] <= place:
+        begin, end = at + 1, count
+        while begin + step <= end and found[begin + step - 1, 0] <= place:
+            begin += step
+            step *= 2
+        end = min(end, begin + step - 1)
+    else:
+        while step <= end and found[end - step, 0] > place:
+            end -= step
+            step *= 2
+        begin = max(0, end - step + 1)
     while begin < end:
         middle = (begin + end) >> 1
         if found[middle, 0] <= place:
@@ -165,8 +179,11 @@ def find(data, begin, end, first, last, serial, tests, needles):  # type: ignore
     if whole:
         progress[SEARCHED] = serial
         progress[FOUND] = high
-        low = _first_behind(begin, 0, high, found)
-        high = min(high, _first_behind(end, low, high, found))
+        if high == TOO_MANY:
+            return 0, TOO_MANY
+        low = _first_behind(begin, progress[NEAR], high, found)
+        progress[NEAR] = low
+        high = _first_behind(end, low, high, found)
     return low, high if high - low <= MANY else TOO_MANY
 
 
@@ -184,5 +201,5 @@ def room_for(spans: Ints, asked: Ints, literals: Bytes) -> Needles:
         steps=np.zeros((1 << max(3, (2 * nodes).bit_length()), 2), np.int64),
         nodes=np.zeros((nodes, 3), np.int32),
         found=np.zeros((_ROOM, 2), np.int32),
-        progress=np.zeros(3, np.int64),
+        progress=np.zeros(4, np.int64),
     )

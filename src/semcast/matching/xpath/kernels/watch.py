@@ -23,6 +23,9 @@ NEED, CODE, NEXT, BLOCKER = range(4)
 and an atom without which its condition cannot hold, or -1. Where that is not met, the condition is not looked at."""
 NEEDS, NEEDS_END, FRONTS, FRONTS_END, ENTRY, WATCHED = range(6)
 """Columns of conditions. WATCHED is the need that it waits for."""
+FIRST_WAY, FIRST_NEXT, FIRST_BLOCKER = range(3)
+"""Columns of heads: the first way that waits for an atom, or LAST_WAY, and what ways have of it, so that a look at the
+head is enough where it is the only one and blocked."""
 OUT, LAST_WAY = -2, -1
 _LEARNED_FIRST, _LEARNED_THEN = 64, 16  # all of the first documents are learned from, then one in sixteen
 _HALVED = 1 << 15  # documents after which what was counted weighs half
@@ -35,20 +38,29 @@ class Watches(NamedTuple):
     atoms: Ints  # [way]
     needs: Ints  # [need]: where its ways begin, up to those of the next
     conditions: Ints
-    first: Ints  # [atom]: the first way that waits for it, or LAST_WAY
+    heads: Ints  # [atom]
     watched: Words  # atoms that a way waits for
     tally: Ints  # [atom]: of how many documents
+
+
+@inlined
+def _lead(atom, way, watches):  # type: ignore[no-untyped-def]
+    """Let a way be the first that waits for an atom."""
+    heads, ways = watches.heads, watches.ways
+    heads[atom, FIRST_WAY] = way
+    if way != LAST_WAY:
+        heads[atom, FIRST_NEXT], heads[atom, FIRST_BLOCKER] = ways[way, NEXT], ways[way, BLOCKER]
 
 
 @inner
 def watch(need, watches):  # type: ignore[no-untyped-def]
     """Let all ways of a need wait for their atoms."""
-    ways, atoms, first = watches.ways, watches.atoms, watches.first
+    ways, atoms = watches.ways, watches.atoms
     for way in range(watches.needs[need], watches.needs[need + 1]):
         if ways[way, NEXT] == OUT:
             atom = atoms[way]
-            ways[way, NEXT] = first[atom]
-            first[atom] = way
+            ways[way, NEXT] = watches.heads[atom, FIRST_WAY]
+            _lead(atom, way, watches)
             put(atom, watches.watched)
 
 
@@ -147,8 +159,9 @@ def _stays(way, learning, notes, watches):  # type: ignore[no-untyped-def]
 
 @inlined
 def _fire(atom, learning, notes, watches):  # type: ignore[no-untyped-def]
-    ways, first = watches.ways, watches.first
-    way, before = first[atom], LAST_WAY
+    ways = watches.ways
+    first = way = watches.heads[atom, FIRST_WAY]
+    before = LAST_WAY
     while way != LAST_WAY:
         following = ways[way, NEXT]
         if _stays(way, learning, notes, watches):
@@ -156,23 +169,38 @@ def _fire(atom, learning, notes, watches):  # type: ignore[no-untyped-def]
         else:
             ways[way, NEXT] = OUT
             if before == LAST_WAY:
-                first[atom] = following
+                first = following
             else:
                 ways[before, NEXT] = following
         way = following
-    if first[atom] == LAST_WAY:
+    _lead(atom, first, watches)
+    if first == LAST_WAY:
         drop(atom, watches.watched)
+
+
+@inlined
+def _unblocked(count, learning, notes, watches):  # type: ignore[no-untyped-def]
+    """Leave out atoms of which the head says that nothing is to be looked at; returns how many are left."""
+    fired, heads, ways = notes.fired, watches.heads, watches.ways
+    left = 0
+    for i in range(count):
+        head = heads[fired[i]]
+        blocked = head[FIRST_BLOCKER] >= 0 and not is_in(head[FIRST_BLOCKER], notes.met)
+        if learning or not blocked or head[FIRST_NEXT] != LAST_WAY:
+            prefetch(ways, np.int64(head[FIRST_WAY]) * ways.shape[1])
+            prefetch(ways, np.int64(max(head[FIRST_NEXT], 0)) * ways.shape[1])
+            fired[left] = fired[i]
+            left += 1
+    return left
 
 
 @inlined
 def _prepare(count, notes, watches):  # type: ignore[no-untyped-def]
     """Have fetched what the first ``count`` atoms lead to, all at once instead of one behind the other."""
-    fired, first, ways, conditions = notes.fired, watches.first, watches.ways, watches.conditions
-    for i in range(count):
-        prefetch(ways, np.int64(first[fired[i]]) * ways.shape[1])
+    fired, heads, ways, conditions = notes.fired, watches.heads, watches.ways, watches.conditions
     end = count  # behind the atoms: conditions
     for i in range(count):
-        way = first[fired[i]]
+        way = heads[fired[i], FIRST_WAY]
         while way != LAST_WAY and end < len(fired):
             blocker = ways[way, BLOCKER]
             if blocker < 0 or is_in(blocker, notes.met):
@@ -203,9 +231,10 @@ def fire(notes, watches):  # type: ignore[no-untyped-def]
         left = notes.met[word] & watches.watched[word]
         while left != np.uint64(0):
             fired[count] = (word << 6) + np.int64(trailing_zeros(left))
-            prefetch(watches.first, np.int64(fired[count]))
+            prefetch(watches.heads, np.int64(fired[count]) * watches.heads.shape[1])
             count += 1
             left &= left - np.uint64(1)
+    count = _unblocked(count, learning, notes, watches)
     _prepare(count, notes, watches)
     for i in range(count):
         _fire(fired[i], learning, notes, watches)
