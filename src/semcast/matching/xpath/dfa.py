@@ -108,8 +108,9 @@ class _Build:
             order=ints(self._order),
             fronts=fronts,
             code=self.programs.code(),
-            made=np.zeros((len(fronts), 2), np.int64),
+            made=np.zeros((len(fronts), 4), np.int64),  # the last column is empty
             store=np.zeros(_STORE, np.int32),
+            sources=np.zeros(_STORE, np.int32),
             chains=np.zeros(0, np.int32),
             next_element=np.zeros(0, np.int32),
             next_attribute=np.zeros(0, np.int32),

@@ -25,18 +25,21 @@ Instruction = tuple[int, int, int, int, int]
 class Program(NamedTuple):
     """Where its code begins, and the fronts that it and they need, each behind those that it is made from.
 
-    Where one of ``required`` leads nowhere in a document, it is false at all nodes.
+    Where one of ``required`` leads nowhere in a document, it is false at all nodes; it is false at those from which
+    ``driver``, if that is not -1, leads nowhere.
     """
 
     entry: int
     fronts: tuple[int, ...]
     required: tuple[int, ...]
+    driver: int = -1
 
 
 class _Part(NamedTuple):
     code: list[Instruction]
     fronts: tuple[int, ...] = ()
     required: tuple[int, ...] = ()
+    driver: int = -1
 
 
 class Programs:
@@ -55,16 +58,16 @@ class Programs:
         """For nodes that are elements (or the document node), or that have nothing below."""
         found = self._programs.get((expression, on_element))
         if found is None:
-            code, fronts, required = self._compiled(expression, on_element)
+            code, fronts, required, driver = self._compiled(expression, on_element)
             entry = len(self._code)
             jumps = (kernel.UNLESS, kernel.WHERE)
             self._code += [(i[0], entry + i[1], *i[2:]) if i[0] in jumps else i for i in code]
             self._code.append((kernel.DONE, 0, 0, 0, 0))
-            found = self._programs[expression, on_element] = Program(entry, _once(fronts), required)
+            found = self._programs[expression, on_element] = Program(entry, _once(fronts), required, driver)
         return found
 
     def fronts(self) -> Ints:
-        return np.array(self._fronts, np.int32).reshape(-1, 6)
+        return np.array(self._fronts, np.int32).reshape(-1, 8)
 
     def code(self) -> Ints:
         return np.array(self._code, np.int32).reshape(-1, 5)
@@ -82,7 +85,7 @@ class Programs:
             case Or(items):
                 return self._joined(items, kernel.WHERE, on_element)
             case Not(item):
-                code, fronts, _ = self._compiled(item, on_element)
+                code, fronts, _, _ = self._compiled(item, on_element)
                 return _Part([*code, (kernel.NEGATE, 0, 0, 0, 0)], fronts)
 
     def _joined(self, items: Iterable[Expression], jump: int, on_element: bool) -> _Part:
@@ -96,8 +99,11 @@ class Programs:
                 is_jump = kind in (kernel.UNLESS, kernel.WHERE)
                 joined.append((kind, begin + first if is_jump else first, others[0], others[1], others[2]))
             joined.append((jump, length, 0, 0, 0))
-        required = [front for part in parts for front in part.required] if jump == kernel.UNLESS else []
-        return _Part(joined, _once(front for part in parts for front in part.fronts), _once(required))
+        fronts = _once(front for part in parts for front in part.fronts)
+        if jump == kernel.WHERE:
+            return _Part(joined, fronts)
+        driver = next((part.driver for part in parts if part.driver >= 0), -1)
+        return _Part(joined, fronts, _once(front for part in parts for front in part.required), driver)
 
     def _atom(self, path: Path, test: Test | None, of_first: bool, on_element: bool) -> _Part:
         if of_first and test is not None and test.literal == "":
@@ -112,7 +118,7 @@ class Programs:
         asked = -1 if test is None else self._vocabulary.test(test)
         kind = kernel.FIRST_NODE if of_first else kernel.FRONT
         code = (kind, front, int(path.absolute), asked, _KINDS[path.steps[-1].axis])
-        return _Part([code], self._needed[front], self._required[front])
+        return _Part([code], self._needed[front], self._required[front], -1 if path.absolute else front)
 
     def _front(self, steps: tuple[Step, ...], test: Test | None) -> int:
         """The front of a path; made from its end, so that paths that end alike share what they can."""
@@ -125,13 +131,14 @@ class Programs:
         on_element = step.axis is Axis.CHILD
         needed, required = (self._needed[rest], self._required[rest]) if rest >= 0 else ((), ())
         asked = () if test is None else (Compare(_ITSELF, test.operator, test.literal),)
-        program, conditions = -1, asked + step.predicates
+        program, driver, conditions = -1, rest, asked + step.predicates
         if conditions:
-            program, more, also = self.program(conditions[0] if len(conditions) == 1 else And(conditions), on_element)
-            needed, required = needed + more, required + also
+            asked_of_it = conditions[0] if len(conditions) == 1 else And(conditions)
+            program, more, also, narrow = self.program(asked_of_it, on_element)
+            needed, required, driver = needed + more, required + also, rest if rest >= 0 else narrow
         symbol = -1 if step.axis is Axis.TEXT else self._vocabulary.symbol(step.name)
         wild = int(step.name.startswith("{") and step.name.endswith("}*"))
-        row = (_KINDS[step.axis], int(step.deep), symbol, wild, rest, program)
+        row = (_KINDS[step.axis], int(step.deep), symbol, wild, rest, program, driver, 0)  # the last column is empty
         number = self._front_numbers.get(row)
         if number is None:
             number = self._front_numbers[row] = len(self._fronts)

@@ -74,7 +74,7 @@ class Notes(NamedTuple):
 
 @inner
 def first_not_below(values, value):  # type: ignore[no-untyped-def]
-    """Where it stands, or would, in ascending values. Nothing in it branches on them: half of that is foretold wrong."""
+    """Where it stands, or would, in ascending values. It does not branch on them: half of that is foretold wrong."""
     begin, size = 0, len(values)
     while size > 0:
         half = (size + 1) >> 1

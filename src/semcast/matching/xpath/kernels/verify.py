@@ -29,9 +29,12 @@ from semcast.matching.xpath.kernels.texts import STEPS, holds
 from semcast.matching.xpath.kernels.watch import ENTRY, FRONTS, FRONTS_END
 
 ELEMENT_NODE, ATTRIBUTE_NODE, TEXT_NODE = range(3)
-AXIS, DEEP, SYMBOL, WILD, REST, PROGRAM = range(6)
-"""Columns of fronts; the rest of the path, and the program of its predicates and of the test at its end, are -1 where
-there are none."""
+AXIS, DEEP, SYMBOL, WILD, REST, PROGRAM, DRIVER = range(7)
+"""Columns of fronts; the rest of the path, the program of its predicates and of the test at its end, and a front that
+must lead somewhere from each node of its step, are -1 where there are none."""
+MADE, LEADS, SOURCES = range(3)
+"""Columns of what is made: in which epoch, 2 · slot + 1 if it leads anywhere, and from how many elements it does."""
+FEW = 16  # elements from which a front leads that are told one by one
 FRONT, FIRST_NODE, ITSELF, ALWAYS, NEVER, UNLESS, WHERE, NEGATE, DONE = range(9)
 """Instructions. They leave a truth; UNLESS and WHERE jump if it is false or true."""
 NONE = 2147483647
@@ -44,8 +47,9 @@ class Conditions(NamedTuple):
     order: Ints  # 2 · front, each behind those that it is made from; + 1 if a condition is false where it leads nowhere
     fronts: Ints
     code: Ints  # instruction, and three arguments
-    made: Longs  # of each front: the epoch in which it was made, 2 · slot + 1 if it leads anywhere
+    made: Longs  # of each front
     store: Ints  # one row of the document's elements for each front made
+    sources: Ints  # [FEW · slot]: the elements that a front leads anywhere from, ascending, if they are few
     chains: Ints  # [2 · symbol]: the first element, [2 · symbol + 1] the first attribute of that name
     next_element: Ints
     next_attribute: Ints
@@ -91,7 +95,7 @@ def _true(at, axis, node, document, room, tests, conditions):  # type: ignore[no
         tested, tested_axis = -1, axis
         if kind in (FRONT, FIRST_NODE):
             context = 0 if code[at, 2] else node - top
-            first = conditions.store[(conditions.made[code[at, 1], 1] >> 1) * size + context]
+            first = conditions.store[(conditions.made[code[at, 1], LEADS] >> 1) * size + context]
             truth = first != NONE
             if truth and kind == FIRST_NODE:
                 tested, tested_axis = first, code[at, 4]
@@ -110,13 +114,29 @@ def _true(at, axis, node, document, room, tests, conditions):  # type: ignore[no
 
 
 @inlined
-def _lead(owner, value, deep, base, top, room, conditions):  # type: ignore[no-untyped-def]
+def _add_source(owner, front, conditions):  # type: ignore[no-untyped-def]
+    made, sources = conditions.made, conditions.sources
+    count = made[front, SOURCES]
+    made[front, SOURCES] = count + 1
+    if count < FEW:
+        first = (made[front, LEADS] >> 1) * FEW
+        at = first + count
+        while at > first and sources[at - 1] > owner:
+            sources[at] = sources[at - 1]
+            at -= 1
+        sources[at] = owner
+
+
+@inlined
+def _lead(owner, value, deep, front, base, top, room, conditions):  # type: ignore[no-untyped-def]
     """From ``owner`` (``deep``: and all that it lies in) the path leads to ``value`` first, unless to one before."""
     store = conditions.store
     while owner >= top:
         at = base + owner - top
         if store[at] <= value:
             return
+        if store[at] == NONE:
+            _add_source(owner, front, conditions)
         store[at] = value
         if not deep:
             return
@@ -124,13 +144,13 @@ def _lead(owner, value, deep, base, top, room, conditions):  # type: ignore[no-u
 
 
 @inlined
-def _try(node, axis, deep, rest, program, document, base, room, tests, conditions):  # type: ignore[no-untyped-def]
+def _try(node, axis, deep, rest, program, document, front, base, room, tests, conditions):  # type: ignore[no-untyped-def]
     """A node that the step of a front leads to: where does the path go from there? False if it does not pass."""
     top = document[0]
     value = node
     tests.counts[STEPS] += 1
     if rest >= 0:
-        value = conditions.store[(conditions.made[rest, 1] >> 1) * (document[1] - top) + node - top]
+        value = conditions.store[(conditions.made[rest, LEADS] >> 1) * (document[1] - top) + node - top]
         if value == NONE:
             return False
     if program >= 0 and not _true(program, axis, node, document, room, tests, conditions):
@@ -141,8 +161,18 @@ def _try(node, axis, deep, rest, program, document, base, room, tests, condition
         owner = room.attributes[node, OWNER]
     else:
         owner = room.texts[node, OWNER]
-    _lead(owner, value, deep, base, top, room, conditions)
+    _lead(owner, value, deep, front, base, top, room, conditions)
     return True
+
+
+@inlined
+def _sources_of(front, conditions):  # type: ignore[no-untyped-def]
+    """The slice of ``sources`` that has all elements which a front's step may lead to; -1 where that is not known."""
+    driver = conditions.fronts[front, DRIVER] if front >= 0 else -1
+    if driver < 0 or conditions.made[driver, SOURCES] > FEW:
+        return np.int64(-1), np.int64(-1)
+    first = (conditions.made[driver, LEADS] >> 1) * FEW
+    return first, first + conditions.made[driver, SOURCES]
 
 
 @inner
@@ -153,25 +183,33 @@ def _leads(front, program, document, room, translate, wild, tests, conditions): 
     if front >= 0:
         row = conditions.fronts[front]
         axis, deep, symbol, named, rest = row[AXIS], row[DEEP] == 1, row[SYMBOL], row[WILD] == 0, row[REST]
-        base = (conditions.made[front, 1] >> 1) * (document[1] - document[0])
+        base = (conditions.made[front, LEADS] >> 1) * (document[1] - document[0])
         conditions.store[base : base + document[1] - document[0]] = NONE
         node, end = document[0] + 1, document[1]
         if axis == ATTRIBUTE_NODE:
             node, end = document[2], document[3]
         elif axis == TEXT_NODE:
             node, end = document[4], document[5]
-    chained = symbol > 0 and named
+    source, sources_end = _sources_of(front, conditions)
+    listed = source >= 0
+    chained = symbol > 0 and named and not listed
     if chained:
         node = conditions.chains[2 * symbol + (axis == ATTRIBUTE_NODE)]
+    elif listed:
+        node = conditions.sources[source] if source < sources_end else -1
     found = False
     while 0 <= node < end:
-        leads = chained or symbol < 0
-        if not leads:
+        inside = not listed or node > document[0]  # the document node is no element
+        leads = inside and (chained or symbol < 0)
+        if inside and not leads:
             name = translate[room.attributes[node, NAME] if axis == ATTRIBUTE_NODE else room.elements[node, NAME]]
             leads = name == symbol or wild[name] == symbol
-        if leads and _try(node, axis, deep, rest, program, document, base, room, tests, conditions):
+        if leads and _try(node, axis, deep, rest, program, document, front, base, room, tests, conditions):
             found = True
-        if not chained:
+        if listed:
+            source += 1
+            node = conditions.sources[source] if source < sources_end else -1
+        elif not chained:
             node += 1
         elif axis == ATTRIBUTE_NODE:
             node = conditions.next_attribute[node - document[2]]
@@ -199,16 +237,17 @@ def _holds(condition, document, room, translate, wild, tests, notes, conditions)
         front, required, program, known = -1, 1, row[ENTRY], False
         if i < row[FRONTS_END]:
             front, required = conditions.order[i] >> 1, conditions.order[i] & 1
-            program, known = conditions.fronts[front, PROGRAM], made[front, 0] == counts[EPOCH]
+            program, known = conditions.fronts[front, PROGRAM], made[front, MADE] == counts[EPOCH]
             if not known:
-                made[front, 0] = counts[EPOCH]
-                made[front, 1] = counts[SLOTS] << 1
+                made[front, MADE] = counts[EPOCH]
+                made[front, LEADS] = counts[SLOTS] << 1
+                made[front, SOURCES] = 0 if (counts[SLOTS] + 1) * FEW <= len(conditions.sources) else FEW + 1
                 counts[SLOTS] += 1
-        leads = known and made[front, 1] & 1 == 1
+        leads = known and made[front, LEADS] & 1 == 1
         if not known:
             leads = _leads(front, program, document, room, translate, wild, tests, conditions)
             if leads and front >= 0:
-                made[front, 1] |= 1
+                made[front, LEADS] |= 1
         if required and not leads:
             return False, True
     return True, True
@@ -229,7 +268,7 @@ def _prepare(notes, conditions):  # type: ignore[no-untyped-def]
                 front = np.int64(order[k] >> 1)
                 if turn == 1:
                     prefetch(fronts, front * fronts.shape[1])
-                    prefetch(conditions.made, front * 2)
+                    prefetch(conditions.made, front * conditions.made.shape[1])
                 elif fronts[front, PROGRAM] >= 0:
                     prefetch(conditions.code, np.int64(fronts[front, PROGRAM]) * 5)
 
