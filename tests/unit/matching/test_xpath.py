@@ -356,6 +356,33 @@ def test_a_node_at_the_end_of_many_paths_meets_just_these() -> None:
     assert _found(DfaEngine(profiles), documents) == oracle
 
 
+def test_a_step_is_tried_where_its_rest_leads_from_be_that_few_elements_or_many() -> None:
+    texts = ["//*[b = 1]/c", "/r/*[c and b = 2]", "//a[b][c = 3]//b", "/*[.//c = 3]//b[. = 4]", "//*[*/b = 1 and @x]"]
+    texts += [
+        "/*/*[contains(b, '1')]/c[. = 3]",
+        "//*[b = 3 and c = 3]",
+        "//a[@x > 14 and b = 0]/c",
+        "//*[@x = 17 and c]",
+    ]
+    profiles = [language.parse(text) for text in texts]
+    documents = [
+        "<r x='1'>"
+        + "".join(f"<a x='{i}'><b>{i % 5}</b>{'<c>3</c>' * (i % 3 == 0)}</a>" for i in range(count))
+        + "</r>"
+        for count in (0, 1, 4, 7, 15, 16, 17, 18, 60)
+    ]
+    oracle = language.matcher(profiles, engine="lxml").match(pa.table({"payload": documents})).pairs().tolist()
+    assert _found(DfaEngine(profiles), documents) == oracle
+
+
+def test_few_elements_that_a_path_leads_from_are_all_that_is_tried() -> None:
+    engine = DfaEngine([language.parse("//*[@x = 1 and @y = 1]")])
+    many = "".join(f"<a x='{i}' y='{i + 1}'/>" for i in range(500))
+    assert _found(engine, [f"<r>{many}</r>"]) == []
+    assert engine.verified == 1
+    assert engine.steps < 500 + 500 + 5  # all attributes of each name, and of the elements one
+
+
 def test_what_is_remembered_is_not_made_again_where_there_is_room() -> None:
     profiles = [language.parse(f"//a{i}[@x = 'v{k}']") for i in range(40) for k in range(40)]
     documents = ["<r>" + "".join(f"<a{i} x='v{k}'/>" for i in range(40)) + "</r>" for k in range(40)]
