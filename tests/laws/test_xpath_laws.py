@@ -7,7 +7,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import semcast
@@ -64,7 +64,11 @@ def test_covers_and_overlaps_are_never_contradicted(
                 assert language.overlaps(a, b), (str(a), str(b), given_[row])
 
 
+_ALTERNATIVES = "/a/a[a/a[a or .//b]/a[a or .//b]]/a[1 > /a[a or .//b]//c/a or not(.)]/text()"
+
+
 @given(profiles, profiles)
+@example(parse(f"/a and {_ALTERNATIVES}"), parse(f"{_ALTERNATIVES.replace('c', 'd')} and //b"))  # too many patterns
 @settings(max_examples=80, deadline=None)
 def test_a_conjunction_is_covered_by_its_parts(a: XPathProfile, b: XPathProfile) -> None:
     both, either = parse(f"({a}) and ({b})"), parse(f"({a}) or ({b})")

@@ -14,10 +14,12 @@ from itertools import product
 
 from semcast.profiles.xpath.patterns import Node, Pattern, TooMany, patterns
 from semcast.profiles.xpath.profile import XPathProfile
-from semcast.profiles.xpath.syntax import Axis, Expression, Not
+from semcast.profiles.xpath.syntax import And, Axis, Expression, Not, Or
 from semcast.profiles.xpath.values import Test, clash, follows
 
 MAX_MODELS = 256
+MAX_PARTS = 256
+"""Pairs of parts that are compared, at each level of two expressions."""
 _FRESH = "\0"  # a name that no profile can ask for
 
 
@@ -50,8 +52,25 @@ def _implies(narrow: Expression, wide: Expression, at_document: bool) -> bool:
     try:
         wanted, given = patterns(wide, at_document), patterns(narrow, at_document)
     except TooMany:
-        return False
+        return _implies_by_parts(narrow, wide, at_document)
     return all(any(_covered(a, b, at_document) for a in wanted) for b in given)
+
+
+def _implies_by_parts(narrow: Expression, wide: Expression, at_document: bool) -> bool:
+    """What follows part by part, where the patterns of the whole are too many; a part has fewer of them."""
+    if len(_parts(narrow)) * len(_parts(wide)) > MAX_PARTS:
+        return False
+    if isinstance(wide, And):
+        return all(_implies(narrow, part, at_document) for part in wide.items)
+    if isinstance(narrow, Or):
+        return all(_implies(part, wide, at_document) for part in narrow.items)
+    if isinstance(wide, Or) and any(_implies(narrow, part, at_document) for part in wide.items):
+        return True
+    return isinstance(narrow, And) and any(_implies(part, wide, at_document) for part in narrow.items)
+
+
+def _parts(expression: Expression) -> tuple[Expression, ...]:
+    return expression.items if isinstance(expression, And | Or) else (expression,)
 
 
 def _covered(wide: Pattern, narrow: Pattern, at_document: bool) -> bool:
