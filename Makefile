@@ -7,7 +7,7 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check check-code check-units soak bench figures lock clean
+.PHONY: help demo test check check-code check-units soak bench figures docs lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' Makefile | awk -F@ '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -44,6 +44,9 @@ bench: $(READY) ## matching, side by side with other engines
 
 figures: $(READY) ## the papers' figures, into build/figures
 	.venv/bin/semcast figures --out build/figures
+
+docs: $(READY) ## the site of docs/, into build/site; a link or page that is missing fails
+	$(RUN) tools/docs_site.py
 
 lock: ## resolve requirements.lock anew; UPGRADE=--upgrade moves to the newest versions
 	@sh tools/lock.sh "$(PYTHON)" $(UPGRADE)

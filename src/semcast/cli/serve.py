@@ -107,8 +107,10 @@ def broker(
     """Run one broker: it forwards, and takes messages in or serves clients where the topology says so."""
     from semcast.net.broker_store import repair_store
     from semcast.net.embedded import start_broker
+    from semcast.net.host import log
     from semcast.net.remembered import overlay_of
     from semcast.net.serve import Ending, log_to_stderr, run, serve
+    from semcast.net.warm import GETTING_READY
 
     log_to_stderr(verbose)
     folder = data if data is not None else Path("semcast-data") / name
@@ -117,6 +119,7 @@ def broker(
 
     async def start(ending: Ending) -> Any:
         view = await overlay_of(coordinator, folder)
+        log.info(GETTING_READY)
         return await start_broker(name, view, folder, listen, failed=ending.failed)
 
     run(serve(start, _ready))

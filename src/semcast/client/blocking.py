@@ -46,12 +46,15 @@ class BlockingSubscription:
         return self._owner.run(within())
 
     def live(self) -> None:
+        """Wait until nothing that matches is missed any more; it is so already when ``subscribe`` returns."""
         self._owner.run(self.inner.live())
 
     def replace(self, profile: str) -> None:
+        """Ask for something else, atomically; returns when it counts."""
         self._owner.run(self.inner.replace(profile))
 
     def close(self, *, keep: bool = False) -> None:
+        """End it; with ``keep`` a durable session stays at its gateway, to be taken up again."""
         self._owner.run(self.inner.close(keep=keep))
 
 
@@ -103,6 +106,7 @@ class BlockingClient:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def publish(self, stream: str, payload: bytes | str | Mapping[str, Any] = b"", **options: Any) -> Receipt:
+        """As the asyncio client's, with the same options; the message is durable when this returns."""
         return self.run(self._client.publish(stream, payload, **options))
 
     def subscribe(self, stream: str, profile: str, **options: Any) -> BlockingSubscription:
@@ -124,6 +128,7 @@ class BlockingClient:
         return BlockingAppending(self, self.run(begun()))
 
     def ask(self, what: str, *, of: str | None = None) -> Any:
+        """Ask the party that was connected to first, or another, for its ``status`` and the like."""
         return self.run(self._client.ask(what, of=of))
 
     def plan(self, source: str) -> Switch | None:
@@ -136,6 +141,7 @@ class BlockingClient:
         return self._client
 
     def close(self) -> None:
+        """Wait for what was published, end all subscriptions but durable ones, and go."""
         if not self._loop.is_closed():
             self.run(self._client.close())
             self._end()

@@ -32,6 +32,7 @@ class Matches:
 
     @property
     def rows(self) -> int:
+        """How many messages the batch had."""
         return len(self.indptr) - 1
 
     def of(self, row: int) -> IntArray:

@@ -20,7 +20,7 @@ from semcast.net.host import Host, log, split_address
 from semcast.net.http import HttpFront
 from semcast.net.mqtt import MqttFront
 from semcast.net.view import OverlayView
-from semcast.net.warm import warm
+from semcast.net.warm import GETTING_READY, warm
 from semcast.protocol.stores import CoordinatorStore
 
 _ADDRESS, _PID = "address", "pid"
@@ -145,6 +145,7 @@ class Embedded:
     async def start(self) -> None:
         for name in self.deployed.config.coordinator_names():
             self.coordinators[name] = await start_coordinator(self.deployed, name, self._failed)
+        log.info(GETTING_READY)
         for broker in self.deployed.topology.brokers:
             await self.start_broker(broker.id)
 

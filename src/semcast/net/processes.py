@@ -14,7 +14,7 @@ from pathlib import Path
 from semcast.model import SemcastError
 from semcast.net.config import Deployed
 from semcast.net.host import log
-from semcast.net.warm import warm
+from semcast.net.warm import GETTING_READY, warm
 
 _FIRST_S, _LONGEST_S = 0.2, 5.0
 _LIVED_S = 10.0
@@ -53,7 +53,7 @@ class Processes:
 
     async def start(self) -> None:
         """Start everything, coordinators first; returns when all listen."""
-        log.info("getting compiled code ready; the first time takes a minute or two")
+        log.info(GETTING_READY)
         # Once, before the brokers start: else each of them would compile the same at the same time.
         languages = self.deployed.view().languages()
         await asyncio.get_running_loop().run_in_executor(None, warm, languages)

@@ -14,6 +14,7 @@ from semcast.protocol.passing import Crossing
 
 _EXAMPLES = {"relational": ("a > 1 AND b = 'x'", b'{"a": 2, "b": "x"}'), "xpath": ("/a[b > 1]", b"<a><b>2</b></a>")}
 _MANY = 300
+GETTING_READY = "getting compiled code ready; the first time takes a minute or two"
 
 
 def warm(languages: Iterable[str]) -> None:

@@ -26,18 +26,22 @@ class Received:
 
     @property
     def stream(self) -> str:
+        """The stream that it was published on."""
         return self.message.stream
 
     @property
     def topic(self) -> str | None:
+        """Its topic; None on streams of other languages."""
         return self.message.topic
 
     @property
     def key(self) -> str | None:
+        """What its publisher gave it as a key; nothing here reads it."""
         return self.message.key
 
     @property
     def headers(self) -> dict[str, str]:
+        """What its publisher wrote beside the payload; a copy."""
         return dict(self.message.headers)
 
     @property
@@ -47,6 +51,7 @@ class Received:
 
     @property
     def payload(self) -> bytes:
+        """The bytes that were published."""
         return self.message.payload
 
     def json(self) -> Any:
@@ -73,6 +78,7 @@ class Receipt:
 
     @property
     def id(self) -> str | None:
+        """``source:number``, as subscribers see it; None where it could not be told."""
         return None if self.number is None else f"{self.source}:{self.number}"
 
 

@@ -45,6 +45,7 @@ class Staleness:
 
     @property
     def mean_ms(self) -> float:
+        """Mean age; 0 before the first message."""
         return self.total_ms / self.messages if self.messages else 0.0
 
     def took(self, age_ms: float, error_ms: float) -> None:
@@ -95,10 +96,12 @@ class Subscription:
 
     @property
     def session(self) -> str:
+        """The name under which its gateway knows it."""
         return self._machine.session
 
     @property
     def durable(self) -> bool:
+        """Does its session wait for a client that is away?"""
         return self._machine.durable
 
     @property
@@ -166,6 +169,7 @@ class Subscription:
 
     @property
     def is_live(self) -> bool:
+        """Is nothing that matches missed any more?"""
         return self._live.done() and not self._live.cancelled() and self._live.exception() is None
 
     @property
