@@ -17,7 +17,7 @@ from tests.docs.blocks import NOT_RUN, Block, Command, as_shown, blocks, command
 from tests.docs.readers import READERS, check_matches, check_options
 from tests.docs.stage import Follower, Stage
 
-pytestmark = [pytest.mark.spark, pytest.mark.system, pytest.mark.timeout(900)]  # a page is many commands
+pytestmark = [pytest.mark.spark, pytest.mark.system, pytest.mark.timeout(1800)]  # a page is many commands
 
 AT_MOST_NOT_RUN = 12
 PROGRAMS = ("curl", "mosquitto_sub")
