@@ -135,18 +135,14 @@ class Stage:
             self._await(self._followers[-1], shown)
 
     def close(self) -> None:
-        """Wait until each follower has printed what the page shows of it, and end all of them."""
+        """Wait until each follower has printed what the page shows of it, and end all of them, clients before servers."""
         try:
             for follower in self._followers:
                 if follower.command.shown:
                     self._await(follower, follower.command.shown)
         finally:
-            for follower in reversed(self._followers):
-                follower.process.send_signal(signal.SIGINT)
-                code = follower.process.wait(PATIENCE_S)
-                assert code in (0, 130, -signal.SIGINT), (
-                    f"{follower.command.line}: {code}\n{follower.printed()[-2000:]}"
-                )
+            ended = {follower.command.line: _ended(follower) for follower in reversed(self._followers)}
+        assert all(code in (0, 130, -signal.SIGINT) for code in ended.values()), ended
 
     def _run(self, line: str) -> str:
         words = shlex.split(line, comments=True)
@@ -228,6 +224,17 @@ class Stage:
                     f"{follower.command.line}\nshown:\n{shown}\nprinted:\n{follower.printed()[-3000:]}"
                 )
             time.sleep(0.05)
+
+
+def _ended(follower: Follower) -> int | None:
+    """Its exit code; None where it had to be killed."""
+    follower.process.send_signal(signal.SIGINT)
+    try:
+        return follower.process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        follower.process.kill()
+        follower.process.wait()
+        return None
 
 
 def _free_port() -> int:

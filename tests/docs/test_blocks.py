@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -156,3 +157,15 @@ def test_a_table_that_is_wrong_about_a_profile_is_noticed() -> None:
         check_matches("relational", '{"a": 9}', said, "here")
     with pytest.raises(AssertionError, match="here"):
         check_matches("relational", '{"a": 9}', {"a > 1": True}, "here")
+
+
+def test_a_follower_that_does_not_end_is_killed_and_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.docs.stage.PATIENCE_S", 1.0)
+    stage = Stage(tmp_path)
+    deaf = subprocess.Popen(["bash", "-c", "trap '' INT; echo ready; sleep 60; true"], stdout=subprocess.PIPE)
+    assert deaf.stdout is not None
+    deaf.stdout.readline()
+    stage._followers.append(Follower(Command("deaf"), deaf, tmp_path / "log"))
+    with pytest.raises(AssertionError, match="deaf"):
+        stage.close()
+    assert deaf.returncode == -signal.SIGKILL
