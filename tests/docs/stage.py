@@ -135,7 +135,7 @@ class Stage:
             self._await(self._followers[-1], shown)
 
     def close(self) -> None:
-        """Wait until each follower has printed what the page shows of it, and end all of them, clients before servers."""
+        """Wait until each follower has printed what the page shows of it, and end all, clients before servers."""
         try:
             for follower in self._followers:
                 if follower.command.shown:
