@@ -30,9 +30,12 @@ language = "xpath"
 
 
 @contextmanager
-def overlay(folder: Path, *, sources: int = 2, brokers: int = 5, gateways: int = 2) -> Iterator[str]:
+def overlay(
+    folder: Path, *, sources: int = 2, brokers: int = 5, gateways: int = 2, scheme: str = "masked", settings: str = ""
+) -> Iterator[str]:
     """Its url; nobody in it is taken for dead, however busy the machine is."""
-    file = written(folder, brokers=brokers, sources=sources, gateways=gateways, settings=CALM + "\nretain = 10000")
+    tuned = f"{CALM}\nretain = 10000\n{settings}"
+    file = written(folder, scheme=scheme, brokers=brokers, sources=sources, gateways=gateways, settings=tuned)
     file.write_text(file.read_text().replace("[settings]", STREAMS + "[settings]"))
     with running(file) as addresses:
         yield "semcast://" + addresses["c0"]

@@ -35,10 +35,10 @@ class Runs:
         self.incoming.mkdir()
         self.batches: list[Batch] = []
 
-    def run(self, format_: str | None = None, **places: str) -> None:
+    def run(self, format_: str | None = None, at_once: int = 64, **places: str) -> None:
         where = Places(str(self.folder / "checkpoint"), **places)
         feed = feed_of(str(self.incoming), format_)
-        pipeline = Pipeline(self.spark, self.where, feed, where, done=self.batches.append)
+        pipeline = Pipeline(self.spark, self.where, feed, where, at_once=at_once, done=self.batches.append)
         try:
             pipeline.start(once=True).awaitTermination()
         finally:
@@ -94,6 +94,16 @@ def test_what_does_not_fit_is_set_aside_with_the_reason_and_stops_nothing(runs: 
     assert dead[0]["place"].endswith("a.jsonl")
     kept = pa.parquet.read_table(tmp_path / "statistics").to_pylist()
     assert [(json.loads(row["payload"])["price"], len(row["profiles"])) for row in kept] == [(1, 1), (2, 1)]
+
+
+def test_a_batch_tells_how_many_files_are_there_that_were_in_none_yet(runs: Runs) -> None:
+    for name in ("a", "b b", "c"):
+        lines(runs.incoming / f"{name}.json", "LAG", range(2))
+    (runs.incoming / "_hidden.json").write_text("{}")
+    runs.run(at_once=1)
+    lines(runs.incoming / "d.json", "LAG", range(2))
+    runs.run(at_once=1)
+    assert [(batch.behind, batch.behind_of) for batch in runs.batches] == [(n, "files") for n in (2, 1, 0, 0)]
 
 
 def test_csv_and_parquet_become_messages_of_the_declared_kinds(runs: Runs, url: str, tmp_path: Path) -> None:
@@ -164,5 +174,7 @@ def test_what_live_publishers_put_on_a_stream_of_mode_spark_waits_for_the_pipeli
         assert found[0] is not None
         assert found[0].key == "k10"
     assert sum(batch.messages for batch in batches) == 20
+    assert {batch.behind_of for batch in batches} == {"messages"}
+    assert all(batch.behind is not None and batch.behind >= 0 for batch in batches)
     with pytest.raises(SemcastError, match="stream 'quotes' is inline: nothing of it waits"):
         Pipeline(spark, Where(url, "quotes"), feed_of("ingest"), Places(str(tmp_path / "other")))

@@ -26,11 +26,12 @@ def test_it_runs_until_ctrl_c_and_goes_on_from_its_checkpoint(tmp_path: Path) ->
             command = [
                 sys.executable, "-m", "semcast", "pipeline", "--source", str(incoming), "--format", "json",
                 "--stream", "quotes", "--coordinator", url, "--checkpoint", str(tmp_path / "checkpoint"),
-                "--progress", str(tmp_path / "progress.jsonl"),
+                "--progress", str(tmp_path / "progress.jsonl"), ["--plan", "--no-plan"][turn],
             ]  # fmt: skip
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             assert process.stdout is not None
             assert json.loads(process.stdout.readline()) == {"ready": True}
+            assert len(here.ask("status", of="c0")["planners"]) == (turn == 0)
             (incoming / f"{turn}.json").write_text(f'{{"symbol": "T", "price": {turn}}}\n' * 3)
             found = [quotes.next(120) for _ in range(3)]
             assert [m.json()["price"] for m in found if m] == [turn] * 3
@@ -39,6 +40,7 @@ def test_it_runs_until_ctrl_c_and_goes_on_from_its_checkpoint(tmp_path: Path) ->
             _, told = process.communicate(timeout=60)
             assert process.returncode == 0, told[-3000:]
             assert "3 messages, 3 matched" in told
+            assert "0 files behind" in told
             assert "Traceback" not in told
         assert quotes.next(1) is None
     assert Progress(tmp_path / "progress.jsonl").read()["unreadable"] == 0

@@ -14,7 +14,7 @@ from semcast.protocol.deployment import Deployment, acking_channels, aggregated,
 from semcast.protocol.frames import Entry, Heartbeat
 from semcast.protocol.machine import Settings
 from semcast.protocol.overlay import Overlay
-from semcast.protocol.planner import Planner, Wishes, reduced
+from semcast.protocol.planner import Planner, Statistics, Wishes, reduced
 from semcast.trees import Broker, Link, Topology
 from tests.protocol.playbook import LINKS, topic
 from tests.protocol.reigns import World, overlay
@@ -178,7 +178,8 @@ def wishes(subscriptions: dict[str, tuple[str, ...]], topology: Topology | None 
 def planned(scheme: str, asked: Wishes, old: Plan | None = None, same_network: bool = True,
             samples: dict[str, list[list[str]]] | None = None, epoch: int = 1) -> Plan:  # fmt: skip
     planner = Planner(scheme, 4, np.random.default_rng(1))
-    return planner.plan(asked, old, same_network, samples, 1, epoch)[0]
+    statistics = None if samples is None else Statistics(samples)
+    return planner.plan(asked, old, same_network, statistics, 1, epoch)[0]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from semcast.model import ProfileError, SemcastError
 from semcast.model.message import Message, ProfileText
@@ -82,3 +87,26 @@ def test_a_schema_is_for_relational_streams_and_knows_its_types() -> None:
         Stream(language="topic", schema={"a": "string"})
     with pytest.raises(SemcastError, match="type 'map'"):
         Stream(schema={"a": "map"})
+
+
+PAYLOADS = st.one_of(
+    st.binary(max_size=8),
+    st.recursive(
+        st.one_of(
+            st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.sampled_from(["A", "2024-01-01"])
+        ),
+        lambda inner: st.dictionaries(st.sampled_from(["symbol", "price", "at", "deep", "down", "deep.down"]), inner),
+        max_leaves=6,
+    ).map(lambda value: json.dumps(value).encode()),
+)
+
+
+@pytest.mark.parametrize("stream", ["quotes", "any"])
+@given(payloads=st.lists(PAYLOADS, max_size=8))
+def test_payloads_that_are_read_together_are_refused_as_each_alone_and_read_as_each_alone(
+    stream: str, payloads: list[bytes]
+) -> None:
+    rows, refused = STREAMS.declared[stream].rows(payloads)
+    alone = [STREAMS.refusal(Message(stream, payload)) for payload in payloads]
+    assert refused == {at: why for at, why in enumerate(alone) if why is not None}
+    assert rows == [{} if why else msgspec.json.decode(text) for text, why in zip(payloads, alone, strict=True)]

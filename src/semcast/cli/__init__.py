@@ -39,11 +39,12 @@ def _register() -> None:
     from semcast.cli.match import match
     from semcast.cli.pipeline import pipeline
     from semcast.cli.plan import plan
+    from semcast.cli.planner import planner
     from semcast.cli.serve import broker, coordinator, up
     from semcast.cli.simulate import simulate
     from semcast.cli.topology import topology
 
-    live = (up, coordinator, broker, pipeline, publish, subscribe, status, dashboard)
+    live = (up, coordinator, broker, pipeline, planner, publish, subscribe, status, dashboard)
     for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench, doctor):
         app.command()(command)
 

@@ -67,3 +67,14 @@ def read_namespaces(given: list[str] | None, chosen: Language[Any] | None = None
         if found.setdefault(prefix, uri) != uri:
             raise SemcastError(f"--namespace: the prefix {prefix!r} is given two namespaces")
     return found
+
+
+def spark_settings(given: list[str], jars: str | None = None, packages: str | None = None) -> dict[str, str]:
+    """Spark's settings: what is needed, and what ``--conf`` gives."""
+    found = {"spark.jars": jars} if jars else {"spark.jars.packages": packages} if packages else {}
+    for setting in given:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise SemcastError(f"--conf {setting!r}: write spark.KEY=VALUE")
+        found[key] = value
+    return found

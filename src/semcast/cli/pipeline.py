@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from semcast.cli import render
+from semcast.cli.options import spark_settings
+from semcast.cli.planner import tell
 
 
 def pipeline(
@@ -43,6 +45,13 @@ def pipeline(
     interval: Annotated[float, typer.Option(help="Seconds between batches, at least.")] = 0.0,
     at_once: Annotated[int, typer.Option(help="Files, or thousands of messages, a batch at most.")] = 64,
     once: Annotated[bool, typer.Option("--once", help="End with what is there now.")] = False,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan/--no-plan",
+            help="Make the coordinator's reorganisations on this Spark too, by --statistics if given.",
+        ),
+    ] = True,
 ) -> None:
     """Match and route a source's messages on Spark, and append them to an overlay's sources, until Ctrl-C.
 
@@ -51,6 +60,7 @@ def pipeline(
     from semcast.model import SemcastError
     from semcast.pipeline.feeds import FORMATS, feed_of
     from semcast.pipeline.options import Where
+    from semcast.pipeline.reorganise import SparkPlanner
     from semcast.pipeline.session import session
     from semcast.pipeline.streaming import Batch, Pipeline, Places
 
@@ -58,7 +68,7 @@ def pipeline(
         raise SemcastError(f"--format {format!r}: there is {', '.join(sorted(set(FORMATS.values())))}")
     where = Where.of({"url": coordinator or "", "stream": stream})
     feed = feed_of(source, format)
-    settings = _settings(conf or [], jars, feed.packages)
+    settings = spark_settings(conf or [], jars, feed.packages)
     total = [0, 0, 0]
 
     def done(batch: Batch) -> None:
@@ -66,9 +76,10 @@ def pipeline(
             total[place] += count
         swap = f", plan taken up in {batch.swap_s:.2f} s" if batch.swap_s else ""
         dead = f", {batch.dead:,} dead letters" if batch.dead else ""
+        lag = "" if batch.behind is None else f", {batch.behind:,} {batch.behind_of} behind"
         render.say(
             f"batch {batch.number}: {batch.messages:,} messages, {batch.matched:,} matched{dead}, "
-            f"{batch.rate:,.0f}/s, {batch.seconds:.2f} s, plan {batch.epoch}{swap}"
+            f"{batch.rate:,.0f}/s, {batch.seconds:.2f} s, plan {batch.epoch}{swap}{lag}"
         )
         if progress is not None:
             line = {"at": time.time(), "stream": stream, **batch._asdict()}
@@ -77,6 +88,7 @@ def pipeline(
 
     spark = session("semcast pipeline", master, **settings)
     running = Pipeline(spark, where, feed, Places(checkpoint, dead_letters, statistics), at_once=at_once, done=done)
+    planner = SparkPlanner(spark, where.url, statistics=statistics, done=tell) if plan else None
     query = running.start(once=once, interval_s=interval)
     print('{"ready": true}', flush=True)
     try:
@@ -87,24 +99,13 @@ def pipeline(
     except Exception as error:
         raise SemcastError(f"the pipeline stopped: {_reason(error)}") from None
     finally:
+        if planner is not None:
+            planner.close()
         running.close()
         spark.stop()
     dead = f"; {total[2]:,} dead letters" + (f" in {dead_letters}" if dead_letters else "") if total[2] else ""
     render.say(f"{total[0]:,} messages, {total[1]:,} matched{dead}; goes on from {checkpoint}")
     sys.stdout.flush()
-
-
-def _settings(given: list[str], jars: str | None, packages: str | None) -> dict[str, str]:
-    """Spark's settings: what is needed, and what is given."""
-    from semcast.model import SemcastError
-
-    found = {"spark.jars": jars} if jars else {"spark.jars.packages": packages} if packages else {}
-    for setting in given:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.startswith("spark."):
-            raise SemcastError(f"--conf {setting!r}: write spark.KEY=VALUE")
-        found[key] = value
-    return found
 
 
 def _reason(error: Exception) -> str:

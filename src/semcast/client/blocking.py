@@ -95,9 +95,12 @@ class BlockingClient:
             self._end()
             raise
 
-    @staticmethod
-    async def _opened(url: str | None) -> Client:
-        client = Client(url)
+    def _client_of(self, url: str | None) -> Client:
+        """On the client's own thread."""
+        return Client(url)
+
+    async def _opened(self, url: str | None) -> Client:
+        client = self._client_of(url)
         await client.open()
         return client
 

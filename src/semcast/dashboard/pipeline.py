@@ -55,6 +55,8 @@ def _ours(told: Any) -> Json:
         "matched": int(told["matched"]),
         "dead": int(told["dead"]),
         "epoch": int(told["epoch"]),
+        "behind": None if told.get("behind") is None else int(told["behind"]),
+        "behind_of": str(told.get("behind_of", "")),
     }
 
 
@@ -68,7 +70,8 @@ def _sparks(told: Any) -> Json:
         "rows_s": _number(told.get("processedRowsPerSecond")),
         "arriving_s": _number(told.get("inputRowsPerSecond")),
         "took_ms": _number(durations.get("triggerExecution")),
-        **dict.fromkeys(("matched", "dead", "epoch")),
+        **dict.fromkeys(("matched", "dead", "epoch", "behind")),
+        "behind_of": "",
     }
 
 

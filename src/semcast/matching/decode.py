@@ -68,8 +68,12 @@ class Decoder:
                 message = {}
                 bad.append(at)
             messages.append(message)
+        return self.columns(messages), bad
+
+    def columns(self, messages: Sequence[dict[str, Any]]) -> pa.RecordBatch:
+        """The columns of messages that were read already."""
         columns = {name: self._column(name, kinds, _values(messages, name)) for name, kinds in self.wanted.items()}
-        return _batch(columns, len(messages)), bad
+        return _batch(columns, len(messages))
 
     def text_columns(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of a batch of strings (a CSV file's), read as the kinds they are wanted as."""
@@ -151,7 +155,7 @@ def _union(values: list[Any], types: list[type]) -> pa.UnionArray:
     return pa.UnionArray.from_dense(pa.array(codes, pa.int8()), pa.array(offsets, pa.int32()), arrays)
 
 
-def _values(messages: list[dict[str, Any]], name: str) -> list[Any]:
+def _values(messages: Sequence[dict[str, Any]], name: str) -> list[Any]:
     if "." not in name:
         return [message.get(name) for message in messages]
     return [_nested(message, name) for message in messages]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -15,13 +13,13 @@ import msgspec
 from semcast.net.connection import Connection
 from semcast.net.host import Host, log
 from semcast.net.machines import coordinator_of
+from semcast.net.planning import Planning
 from semcast.net.runner import Runner
 from semcast.net.view import Member, OverlayView
 from semcast.protocol.codec import AnyView
 from semcast.protocol.data_view import DataView
-from semcast.protocol.frames import Answer, Ask, Counters, Greeting
-from semcast.protocol.machine import Command, MakePlan, Note, PlanMade, Received, Reorganise, Send
-from semcast.protocol.orders import Order
+from semcast.protocol.frames import Answer, Ask, Counters, FoundPlan, Greeting, OfferPlans
+from semcast.protocol.machine import Command, Event, MakePlan, Note, Received, Reorganise, Send
 from semcast.protocol.stores import CoordinatorStore
 
 _STALE_S = 5.0
@@ -52,11 +50,10 @@ class CoordinatorHost(Host):
         self.counters: dict[str, tuple[float, dict[str, Any]]] = {}
         """Broker → when it reported, and what."""
         self.started_at = time.time()
-        self.planned_s = 0.0
-        """How long the last plan took."""
         self._roles = {broker.id: broker.roles for broker in topology.brokers}
         self._settings = settings
         self.machine = coordinator_of(name, view, store, seed, self.incarnation)
+        self.planning = Planning(self, settings.planner_s)
         self._on_failure = failed
         self._runner = Runner(self.machine, self._do, tick_s=settings.tick_s, failed=self._fail)
 
@@ -75,6 +72,12 @@ class CoordinatorHost(Host):
     def over(self) -> bool:
         """Was it stopped, or did it fail?"""
         return self._runner.over
+
+    def feed(self, event: Event) -> None:
+        self._runner.feed(event)
+
+    def fail(self, error: BaseException) -> None:
+        self._runner.fail(error)
 
     def _fail(self, error: BaseException) -> None:
         log.error("%s: cannot go on: %s", self.name, error, exc_info=error)
@@ -98,9 +101,13 @@ class CoordinatorHost(Host):
     def lost(self, peer: Connection, reason: str) -> None:
         if peer.role == "broker" and not self._stopping:
             self.happened("broker is gone", {"broker": peer.name, "reason": reason})
+        elif not self._stopping:
+            self.planning.lost(peer.name)
 
     def happened(self, what: str, details: dict[str, Any]) -> None:
-        """Remember an event for who asks later."""
+        """Remember an event for who asks later, and count it."""
+        self.notes[what] += 1
+        log.info("%s: %s %s", self.name, what, details)
         self.events.append({"at": time.time(), "what": what, "who": self.name, "details": details})
 
     def _tell(self, **changes: Any) -> None:
@@ -115,6 +122,10 @@ class CoordinatorHost(Host):
             peer.send(self._answer(frame))
         elif isinstance(frame, Counters):
             self.counters[frame.broker] = (time.time(), msgspec.json.decode(frame.body))
+        elif isinstance(frame, OfferPlans):
+            self.planning.offered(peer.name, frame.where)
+        elif isinstance(frame, FoundPlan):
+            self.planning.found(peer.name, frame)
         elif peer.role == "broker" and not isinstance(frame, DataView | tuple):
             self._runner.feed(Received(peer.name, frame))
 
@@ -123,27 +134,9 @@ class CoordinatorHost(Host):
             if isinstance(command, Send):
                 self.say(command.to, command.frame)
             elif isinstance(command, MakePlan):
-                # Not of a pool: those are waited for at exit, however long a plan takes that nobody wants any more.
-                threading.Thread(target=self._plan, args=(command.order,), name="semcast-plan", daemon=True).start()
+                self.planning.make(command.order)
             elif isinstance(command, Note):
-                self.notes[command.what] += 1
                 self.happened(command.what, command.details)
-                log.info("%s: %s %s", self.name, command.what, command.details)
-
-    def _plan(self, order: Order) -> None:
-        """Make a plan, in a thread of its own: meanwhile the lead is kept, and everybody is heard."""
-        begun = time.monotonic()
-        try:
-            event = PlanMade(order.number, order.made())
-        except Exception as error:
-            self._tell_loop(self._runner.fail, error)
-        else:
-            self.planned_s = time.monotonic() - begun
-            self._tell_loop(self._runner.feed, event)
-
-    def _tell_loop(self, call: Callable[[Any], None], about: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for it any more
-            self._loop.call_soon_threadsafe(call, about)
 
     def reorganise(self) -> bool:
         """Decide anew from statistics; False where another coordinator leads."""
@@ -190,7 +183,9 @@ class CoordinatorHost(Host):
             "epoch": deployment.epoch if deployment is not None else 0,
             "phase": state.get("phase", "settled"),
             "planning": state.get("planning", False),
-            "planned_s": round(self.planned_s, 3),
+            "planned_s": round(self.planning.planned_s, 3),
+            "planned_by": self.planning.planned_by,
+            "planners": dict(self.planning.offers),
             "draining": state.get("draining", 0),
             "channels": len(deployment.plan.channels) if deployment is not None else 0,
             "subscriptions": len(deployment.plan.subscriptions) if deployment is not None else 0,

@@ -20,13 +20,19 @@ class Where(NamedTuple):
 
     @staticmethod
     def of(options: Mapping[str, str]) -> Where:
-        url = options.get("url") or os.environ.get(URL)
-        if not url:
-            raise SemcastError(f'no overlay is named: .option("url", "semcast://127.0.0.1:7400"), or set {URL}')
+        url = url_of(options.get("url"))
         stream = options.get("stream") or options.get("path")
         if not stream:
             raise SemcastError('no stream is named: .option("stream", "quotes")')
         return Where(url, stream)
+
+
+def url_of(given: str | None) -> str:
+    """The overlay that is named, here or in the environment."""
+    url = given or os.environ.get(URL)
+    if not url:
+        raise SemcastError(f'no overlay is named: .option("url", "semcast://127.0.0.1:7400"), or set {URL}')
+    return url
 
 
 class Found(NamedTuple):

@@ -17,6 +17,9 @@ from semcast.protocol.filters import parsed
 from semcast.protocol.frames import Switch
 from semcast.protocol.routing import Routes, Routing
 
+Rows = Sequence[dict[str, Any]]
+"""What payloads of a relational stream say."""
+
 
 class StreamMatching:
     """The profiles of one stream as the plan numbers them. It goes from plan to plan by what they change.
@@ -69,16 +72,16 @@ class StreamMatching:
         used = self._numbers[self._numbers >= 0]
         self._ordered = bool(np.all(used[1:] > used[:-1]))
 
-    def match(self, messages: Sequence[Message]) -> Matches:
-        """The plan's numbers of the profiles that match each message."""
-        found = self._matcher.match(self._batch(messages))
+    def match(self, messages: Sequence[Message], rows: Rows | None = None) -> Matches:
+        """The plan's numbers of the profiles that match each message; ``rows`` where they were read already."""
+        found = self._matcher.match(self._batch(messages, rows))
         numbers = self._numbers[found.indices] if len(found.indices) else np.empty(0, np.int32)
         if not self._ordered:
-            rows = np.repeat(np.arange(found.rows), np.diff(found.indptr))
-            numbers = numbers[np.lexsort((numbers, rows))]
+            row = np.repeat(np.arange(found.rows), np.diff(found.indptr))
+            numbers = numbers[np.lexsort((numbers, row))]
         return Matches(found.indptr, numbers)
 
-    def _batch(self, messages: Sequence[Message]) -> pa.RecordBatch:
+    def _batch(self, messages: Sequence[Message], rows: Rows | None) -> pa.RecordBatch:
         if self._language.name == "topic":
             return pa.RecordBatch.from_arrays([pa.array([m.topic for m in messages], pa.string())], ["topic"])
         payloads = [message.payload for message in messages]
@@ -86,7 +89,7 @@ class StreamMatching:
             return pa.RecordBatch.from_arrays([pa.array(payloads, pa.binary())], ["payload"])
         if self._decoder is None:
             self._decoder = Decoder(wanted_of(self._language, list(self._profiles.values()), None))
-        return self._decoder.json_lines(payloads)[0]
+        return self._decoder.columns(rows) if rows is not None else self._decoder.json_lines(payloads)[0]
 
 
 class Followed:
@@ -98,9 +101,9 @@ class Followed:
         self._matching = matching
         self._routing = Routing(switch, source)
 
-    def route(self, messages: Sequence[Message]) -> tuple[list[Routes], Matches]:
+    def route(self, messages: Sequence[Message], rows: Rows | None = None) -> tuple[list[Routes], Matches]:
         """Per message its trees, and what matched."""
-        matches = self._matching.match(messages)
+        matches = self._matching.match(messages, rows)
         return self._routing.routes(matches), matches
 
     def profiles(self, matches: Matches, row: int) -> tuple[str, ...]:

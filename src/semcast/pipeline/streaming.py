@@ -20,10 +20,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from semcast.client import connect_blocking
+from semcast.pipeline.behind import Lag
 from semcast.pipeline.feeds import Feed, read_feed
 from semcast.pipeline.match import shared
 from semcast.pipeline.options import Where, overlay_of
 from semcast.pipeline.plans import StreamMatching
+from semcast.pipeline.subscribing import Logs
 from semcast.pipeline.tasks import TALLY, Job, Task, checked, followed_here
 from semcast.protocol.frames import Switch
 
@@ -45,6 +47,10 @@ class Batch(NamedTuple):
     """The last two: of all tasks together."""
     swap_s: float
     """For taking up another plan."""
+    behind: int | None = None
+    """How much is there that was in no batch yet; None where that is not known."""
+    behind_of: str = ""
+    """In what it is counted."""
 
     @property
     def rate(self) -> float:
@@ -84,13 +90,16 @@ class Pipeline:
         self._matching = StreamMatching(where.stream, found.declared.language)
         self._plans: dict[str, Switch] = {}
         self._load: Callable[[], Any] | None = None
+        self._lag = Lag(feed, places.checkpoint, lambda: Logs.of(self._client).last)
+        self._query: StreamingQuery | None = None
         self.frame = read_feed(spark, feed, where, found.declared, at_once)
 
     def start(self, *, once: bool = False, interval_s: float = 0.0) -> StreamingQuery:
         """Begin, or go on from the checkpoint; ``once`` ends with what is there."""
         trigger: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{interval_s} seconds"}
         writer = self.frame.writeStream.foreachBatch(self._batch).option("checkpointLocation", self._places.checkpoint)
-        return writer.trigger(**trigger).start()
+        self._query = writer.trigger(**trigger).start()
+        return self._query
 
     def close(self) -> None:
         self._client.close()
@@ -124,7 +133,9 @@ class Pipeline:
 
         epoch = max((row.epoch for row in rows), default=-1)
         counts = total("messages"), total("matched"), total("dead")
-        return Batch(number, *counts, epoch, seconds, total("route_s"), total("append_s"), swap_s)
+        told = Batch(number, *counts, epoch, seconds, total("route_s"), total("append_s"), swap_s)
+        behind = self._lag.after(number, self._query.lastProgress if self._query is not None else None)
+        return told if behind is None else told._replace(behind=behind.much, behind_of=behind.unit)
 
     def _follow(self) -> float:
         """Take up the plans that sources follow by now; the seconds that it took, 0 where nothing changed."""

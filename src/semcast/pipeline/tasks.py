@@ -19,9 +19,9 @@ from semcast.client.blocking import BlockingAppending
 from semcast.model import SemcastError
 from semcast.model.message import Message, packed, unpacked
 from semcast.net.clients.appending import PATIENCE_S, Stale
-from semcast.pipeline.plans import Followed, StreamMatching
+from semcast.pipeline.plans import Followed, Rows, StreamMatching
 from semcast.protocol.frames import Append, Switch
-from semcast.protocol.framing import fitting
+from semcast.protocol.framing import MAX_MESSAGE, fitting
 from semcast.protocol.routing import append_frame
 from semcast.protocol.streams import Stream, Streams
 
@@ -59,22 +59,35 @@ class Checked(NamedTuple):
     places: list[str]
     dead: list[tuple[int, str]]
     """(row, why)."""
+    rows: list[dict[str, Any]] | None
+    """Of a relational stream, what the messages say: read once, to be checked and to be matched."""
 
 
 def checked(job: Job, batch: pa.RecordBatch, now_ms: int) -> Checked:
     """Rows as messages; what does not fit its stream is set aside with the reason, always the same."""
-    streams = Streams({job.stream: job.declared})
-    found = Checked([], [], [])
     columns = [batch.column(name).to_pylist() for name in ("payload", "topic", "key", "time_ms", "place")]
-    for row, (payload, topic, key, time_ms, place) in enumerate(zip(*columns, strict=True)):
-        message = Message(job.stream, payload or b"", topic, time_ms or now_ms, key)
-        unfit = streams.refusal(message)
-        if unfit is None:
-            found.messages.append(message)
+    columns[0] = [payload or b"" for payload in columns[0]]
+    rows, why = _read(job, columns[0], columns[1])
+    found = Checked([], [], sorted(why.items()), None if rows is None else [])
+    for at, (payload, topic, key, time_ms, place) in enumerate(zip(*columns, strict=True)):
+        if at not in why:
+            found.messages.append(Message(job.stream, payload, topic, time_ms or now_ms, key))
             found.places.append(place)
-        else:
-            found.dead.append((row, unfit))
+    if found.rows is not None and rows is not None:
+        found.rows.extend(row for at, row in enumerate(rows) if at not in why)
     return found
+
+
+def _read(
+    job: Job, payloads: list[bytes], topics: list[str | None]
+) -> tuple[list[dict[str, Any]] | None, dict[int, str]]:
+    """What the payloads of a relational stream say, and which rows of any stream are no messages of it, and why."""
+    streams = Streams({job.stream: job.declared})
+    if job.declared.language == "relational" and max(map(len, payloads), default=0) <= MAX_MESSAGE:
+        return job.declared.rows(payloads)
+    messages = [Message(job.stream, payload, topic) for payload, topic in zip(payloads, topics, strict=True)]
+    refusals = ((row, streams.refusal(message)) for row, message in enumerate(messages))
+    return None, {row: unfit for row, unfit in refusals if unfit is not None}
 
 
 class Task:
@@ -99,8 +112,8 @@ class Task:
                 found = checked(self._job, batch, now_ms)
                 self.dead += len(found.dead)
                 self.messages += len(found.messages)
-                for place, messages in _runs(found):
-                    self._take(client, place, messages)
+                for place, messages, rows in _runs(found):
+                    self._take(client, place, messages, rows)
             begun = time.perf_counter()
             for end in self._ends.values():
                 self._durable(client, end)
@@ -114,13 +127,13 @@ class Task:
         samples = pa.array([self.samples], pa.list_(pa.string()))
         return pa.RecordBatch.from_arrays([*(pa.array([value]) for value in told), samples], names)
 
-    def _take(self, client: BlockingClient, place: str, messages: list[Message]) -> None:
+    def _take(self, client: BlockingClient, place: str, messages: list[Message], rows: Rows | None) -> None:
         if place not in self._ends:
             source = self._job.source(place)
             self._ends[place] = _End(client.appending(f"{self._job.query}/{place}", source), source, self._base)
         end = self._ends[place]
         begun = time.perf_counter()
-        frames = self._frames(client, end, messages)
+        frames = self._frames(client, end, messages, rows)
         self.route_s += time.perf_counter() - begun
         begun = time.perf_counter()
         for frame in frames:
@@ -128,9 +141,9 @@ class Task:
         end.next += len(messages)
         self.append_s += time.perf_counter() - begun
 
-    def _frames(self, client: BlockingClient, end: _End, messages: list[Message]) -> list[Append]:
+    def _frames(self, client: BlockingClient, end: _End, messages: list[Message], read: Rows | None) -> list[Append]:
         followed = self._follow(client, end.source, 0)
-        routes, matches = followed.route(messages)
+        routes, matches = followed.route(messages, read)
         self.matched += int((matches.indptr[1:] > matches.indptr[:-1]).sum())
         bodies = [packed(message) for message in messages]
         frames, at = [], 0
@@ -139,18 +152,19 @@ class Task:
             first = end.next + at
             rows = [row for row in range(at, at + count) if (end.next + row) % self._job.sample == 0][:_SAMPLES]
             samples = [followed.profiles(matches, row) for row in rows]
-            self._sampled([messages[row] for row in rows], samples)
+            self._sampled(end.source, [messages[row] for row in rows], samples)
             part = bodies[at : at + count]
             origin, ways = end.appending.inner.origin, routes[at : at + count]
             frames.append(append_frame(origin, first, self._base, followed.epoch, part, ways, samples))
             at += count
         return frames
 
-    def _sampled(self, messages: list[Message], profiles: list[tuple[str, ...]]) -> None:
+    def _sampled(self, source: str, messages: list[Message], profiles: list[tuple[str, ...]]) -> None:
         for message, names in zip(messages, profiles, strict=True):
             if len(self.samples) < _SAMPLES:
                 body = message.payload.decode(errors="replace")
-                told = {"time_ms": message.time_ms, "topic": message.topic, "payload": body, "profiles": names}
+                about = {"stream": message.stream, "source": source, "time_ms": message.time_ms, "topic": message.topic}
+                told = about | {"payload": body, "profiles": names}
                 self.samples.append(msgspec.json.encode(told).decode())
 
     def _append(self, client: BlockingClient, end: _End, frame: Append) -> None:
@@ -208,12 +222,12 @@ class _End:
         self.next = first
 
 
-def _runs(found: Checked) -> Iterator[tuple[str, list[Message]]]:
-    """Messages of one place that stand together."""
+def _runs(found: Checked) -> Iterator[tuple[str, list[Message], Rows | None]]:
+    """Messages of one place that stand together, and what they say."""
     first = 0
     for at in range(1, len(found.places) + 1):
         if at == len(found.places) or found.places[at] != found.places[first]:
-            yield found.places[first], found.messages[first:at]
+            yield found.places[first], found.messages[first:at], None if found.rows is None else found.rows[first:at]
             first = at
 
 

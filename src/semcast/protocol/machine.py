@@ -165,6 +165,8 @@ class Settings:
     """Messages per frame, at most."""
     reorganise_s: float | None = None
     """Between reorganisations; None: only when asked for."""
+    planner_s: float = 30.0
+    """How long a coordinator waits for a plan that is made elsewhere, before it makes it itself."""
     bound: Literal["strictest", "median"] = "strictest"
     """Which of its clients' staleness bounds a gateway asks for, where several have the same profile."""
     sample: int = 1

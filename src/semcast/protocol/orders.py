@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from semcast.planning.plan import Plan
 from semcast.protocol.deployment import Deployment, tables
 from semcast.protocol.frames import Entry, Key
-from semcast.protocol.planner import Planner, Wishes
+from semcast.protocol.planner import Planner, Statistics, Wishes
 from semcast.trees.topology import Topology
 
 Tables = dict[str, dict[Key, Entry]]
@@ -46,11 +47,18 @@ class Order:
 
     def made(self) -> Made:
         """Make the plan. May take long; depends on nothing but the order, and only draws from its generator."""
+        statistics = None if self.samples is None else Statistics(self.samples)
+        old = self.current.plan if self.current is not None else None
+        return self.put(*self.planner.plan(self.wishes, old, self.same_network, statistics, self.term, self.epoch))
+
+    @property
+    def same_network(self) -> bool:
+        """Does the current plan count on the same brokers and links?"""
         old = self.current
-        same = old is not None and (old.brokers, old.down) == (self.brokers, self.down)
-        plan, late = self.planner.plan(
-            self.wishes, old.plan if old else None, same, self.samples, self.term, self.epoch
-        )
+        return old is not None and (old.brokers, old.down) == (self.brokers, self.down)
+
+    def put(self, plan: Plan, late: dict[str, float]) -> Made:
+        """A plan that was made as ordered, put into practice; ``late`` are those who will wait too long."""
         present = set(self.brokers)
         holding = {gateway for held in self.wanted.values() for gateway in held}
         away = tuple(g for g in self.wishes.gateways if g not in present and g in holding)
@@ -59,7 +67,7 @@ class Order:
             plan, fresh, dict(self.wishes.profiles), dict(self.wanted), self.interests, self.brokers, self.down,
             self.wishes.sources, away, late,
         )  # fmt: skip
-        return _keeping(found, self.wishes.topology, old, self.current_tables)
+        return _keeping(found, self.wishes.topology, self.current, self.current_tables)
 
 
 def _keeping(new: Deployment, topology: Topology, old: Deployment | None, before: Tables) -> Made:

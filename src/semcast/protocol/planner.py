@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from semcast.channels import Selectivity
+from semcast.channels import SCHEMES, Overlap, Selectivity
 from semcast.matching.matches import Matches
 from semcast.model.message import ProfileText
 from semcast.planning import masked
@@ -25,6 +26,20 @@ from semcast.protocol.deployment import PER_SOURCE
 from semcast.protocol.filters import covers
 from semcast.trees import Broker, Link, Topology
 from semcast.trees.steiner import takahashi_matsuyama
+
+Rows = Mapping[str, Sequence[Sequence[str]]]
+"""Per source, which profiles matched each message that was sampled there."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a plan is decided by."""
+
+    rows: Rows
+    weights: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Of a source: what each of its messages counts; 1 where it is not there."""
+    matrix: Overlap | None = None
+    """The overlap matrix, with all containment, where somebody has computed it already."""
 
 
 @dataclass(frozen=True)
@@ -56,40 +71,49 @@ class Planner:
         self._channels = channels
         self._rng = rng
 
+    @property
+    def scheme(self) -> str:
+        return self._scheme
+
+    @property
+    def channels(self) -> int:
+        return self._channels
+
+    @property
+    def rng(self) -> np.random.Generator:
+        return self._rng
+
     def plan(
         self,
         wishes: Wishes,
         old: Plan | None,
         same_network: bool,
-        samples: Mapping[str, Sequence[Sequence[str]]] | None,
+        statistics: Statistics | None,
         term: int,
         epoch: int,
     ) -> tuple[Plan, dict[str, float]]:
-        """The next plan, and who will wait longer than he asked for.
-
-        It is decided anew where ``samples`` are given: per source, which profiles matched each message.
-        """
+        """The next plan, and who will wait longer than he asked for; decided anew where ``statistics`` are given."""
         made, late = bounded(
-            self._made(wishes, old, same_network, samples), wishes.topology, wishes.sources, wishes.bounds
+            self._made(wishes, old, same_network, statistics), wishes.topology, wishes.sources, wishes.bounds
         )
         return msgspec.structs.replace(made, term=term, epoch=epoch, gateways=wishes.gateways), late
 
-    def _made(
-        self,
-        wishes: Wishes,
-        old: Plan | None,
-        same_network: bool,
-        samples: Mapping[str, Sequence[Sequence[str]]] | None,
-    ) -> Plan:
+    def selectivity(self, wishes: Wishes, statistics: Statistics) -> Selectivity | None:
+        """What the next plan's overlap matrix is computed from; None where it needs no such matrix."""
+        if self._scheme not in SCHEMES or not (wishes.sources and wishes.present and wishes.subscriptions):
+            return None
+        return self._selectivity(self._subscriptions(wishes), statistics)
+
+    def _made(self, wishes: Wishes, old: Plan | None, same_network: bool, statistics: Statistics | None) -> Plan:
         if not wishes.sources or not wishes.present:
             return self._empty(wishes)
         if self._scheme == "masked":
-            return self._masked(wishes, old if same_network else None, samples)
+            return self._masked(wishes, old if same_network else None, statistics)
         if self._scheme in PER_SOURCE:
             return self._per_source(wishes, old)
-        if old is not None and same_network and samples is None:
+        if old is not None and same_network and statistics is None:
             return self._changed(wishes, old)
-        return self._papers(wishes, old, samples or {})
+        return self._papers(wishes, old, statistics or Statistics({}))
 
     def _empty(self, wishes: Wishes) -> Plan:
         subscriptions = dict(wishes.subscriptions)
@@ -97,10 +121,10 @@ class Planner:
 
     # --- masked
 
-    def _masked(self, wishes: Wishes, old: Plan | None, samples: Mapping[str, Sequence[Sequence[str]]] | None) -> Plan:
+    def _masked(self, wishes: Wishes, old: Plan | None, statistics: Statistics | None) -> Plan:
         channels = old.channels if old is not None and old.channels else ()
-        if not channels or samples:
-            channels = self._trees(wishes, samples or {})
+        if not channels or (statistics is not None and statistics.rows):
+            channels = self._trees(wishes, statistics or Statistics({}))
             if old is not None:
                 channels = _renamed(channels, old.channels)
         names = tuple(channel.id for channel in channels)
@@ -109,20 +133,22 @@ class Planner:
             dict.fromkeys(wishes.subscriptions, names),
         )  # fmt: skip
 
-    def _trees(self, wishes: Wishes, samples: Mapping[str, Sequence[Sequence[str]]]) -> tuple[PlannedChannel, ...]:
+    def _trees(self, wishes: Wishes, statistics: Statistics) -> tuple[PlannedChannel, ...]:
         """Trees over all gateways and sources: chosen by what was sampled, else the one that is cheapest to span."""
         topology = wishes.topology
         root = topology.node(wishes.sources[0])
         ends = [topology.node(name) for name in (*wishes.sources, *wishes.present)]
         trees = [takahashi_matsuyama(topology.graph, root, ends).tree]
         subscriptions = self._subscriptions(wishes)
+        used = {source: rows for source, rows in statistics.rows.items() if source in wishes.sources and any(rows)}
         demands = {
-            topology.node(source): demand_of(self._matches(subscriptions, rows), subscriptions, topology)
-            for source, rows in samples.items()
-            if source in wishes.sources and any(rows)
+            topology.node(source): demand_of(matches_of(subscriptions.numbers, rows), subscriptions, topology)
+            for source, rows in used.items()
         }
+        weighed = {topology.node(source): _weights(statistics, source) for source in used}
+        weights = weighed if statistics.weights else None
         if demands:
-            found = masked.plan(topology.graph, demands, self._channels, self._rng).trees
+            found = masked.plan(topology.graph, demands, self._channels, self._rng, weights=weights).trees
             spanning = [tree for tree in found if set(ends) <= tree.nodes]
             trees = [tree.rooted_at(root) for tree in spanning] or trees
         return tuple(
@@ -143,7 +169,7 @@ class Planner:
         known = {_signature(channel): channel.id for channel in (old.channels if old else ())}
         taken = {channel.id for channel in (old.channels if old else ())}
         for source in wishes.sources:
-            for channel in make_plan(self._scheme, self._request(wishes, source, {})).channels:
+            for channel in make_plan(self._scheme, self._request(wishes, source, Statistics({}))).channels:
                 name = known.get(_signature(channel)) or _fresh(taken)
                 taken.add(name)
                 channels.append(msgspec.structs.replace(channel, id=name))
@@ -165,30 +191,41 @@ class Planner:
                 live.subscribe(profile, gateways)
         return live.plan()
 
-    def _papers(self, wishes: Wishes, old: Plan | None, samples: Mapping[str, Sequence[Sequence[str]]]) -> Plan:
+    def _papers(self, wishes: Wishes, old: Plan | None, statistics: Statistics) -> Plan:
         if not wishes.subscriptions:
             return self._empty(wishes)
-        new = make_plan(self._scheme, self._request(wishes, wishes.sources[0], samples))
+        new = make_plan(self._scheme, self._request(wishes, wishes.sources[0], statistics))
         return aligned(old, new) if old is not None else new
 
     # --- what planning wants to know
 
-    def _request(self, wishes: Wishes, source: str, samples: Mapping[str, Sequence[Sequence[str]]]) -> Request:
+    def _request(self, wishes: Wishes, source: str, statistics: Statistics) -> Request:
         subscriptions = self._subscriptions(wishes)
-        rows = [row for _, held in sorted(samples.items()) for row in held]
-        selectivity = Selectivity.of(self._matches(subscriptions, rows), len(subscriptions.distinct))
+        selectivity = self._selectivity(subscriptions, statistics)
         seed = int(self._rng.integers(1 << 31))
-        return Request(wishes.topology, source, subscriptions, selectivity, seed=seed)
+        return Request(wishes.topology, source, subscriptions, selectivity, seed=seed, matrix=statistics.matrix)
 
     def _subscriptions(self, wishes: Wishes) -> Subscriptions:
         return Subscriptions.of(wishes.present, wishes.subscriptions, {name: name for name in wishes.subscriptions})
 
-    def _matches(self, subscriptions: Subscriptions, rows: Sequence[Sequence[str]]) -> Matches:
-        numbers = subscriptions.numbers
-        held = [sorted({numbers[name] for name in row if name in numbers}) for row in rows]
-        indptr = np.zeros(len(held) + 1, np.int64)
-        np.cumsum([len(row) for row in held], out=indptr[1:])
-        return Matches(indptr, np.array([number for row in held for number in row], np.int32))
+    def _selectivity(self, subscriptions: Subscriptions, statistics: Statistics) -> Selectivity:
+        sources = sorted(statistics.rows)
+        matches = matches_of(subscriptions.numbers, [row for source in sources for row in statistics.rows[source]])
+        weights = [np.empty(0), *(_weights(statistics, source) for source in sources)]
+        return Selectivity(matches, len(subscriptions.distinct), np.concatenate(weights))
+
+
+def matches_of(numbers: Mapping[str, int], rows: Sequence[Sequence[str]]) -> Matches:
+    """Sampled messages over numbered profiles; names without a number are left out."""
+    held = [sorted({numbers[name] for name in row if name in numbers}) for row in rows]
+    indptr = np.zeros(len(held) + 1, np.int64)
+    np.cumsum([len(row) for row in held], out=indptr[1:])
+    return Matches(indptr, np.array([number for row in held for number in row], np.int32))
+
+
+def _weights(statistics: Statistics, source: str) -> NDArray[np.float64]:
+    given = statistics.weights.get(source)
+    return np.ones(len(statistics.rows[source])) if given is None else np.array(given, np.float64)
 
 
 def reduced(topology: Topology, dead: set[str], down: set[tuple[str, str]]) -> Topology | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -25,6 +25,10 @@ _PYTHON: dict[Kind, tuple[type, ...]] = {
     Kind.BOOLEAN: (bool,),
     Kind.TIMESTAMP: (str,),
 }
+_CERTAIN: dict[Kind, set[type]] = {
+    kind: {type(None), *(() if kind is Kind.TIMESTAMP else types)} for kind, types in _PYTHON.items()
+}
+"""Types of values that are of a kind without a further look."""
 
 
 class Stream(Part, frozen=True, kw_only=True, dict=True):
@@ -57,6 +61,30 @@ class Stream(Part, frozen=True, kw_only=True, dict=True):
         if self.language == "topic":
             return "a message of a topic stream needs a topic" if not message.topic else None
         return self._no_row(message.payload) if self.language == "relational" else _no_xml(message.payload)
+
+    def rows(self, payloads: Sequence[bytes]) -> tuple[list[dict[str, Any]], dict[int, str]]:
+        """What a relational stream's payloads say, each read once, and which of them are refused, with the reason.
+
+        Refused are those that ``refusal`` refuses; a refused one says nothing.
+        """
+        decode = msgspec.json.Decoder().decode
+        found: list[dict[str, Any]] = []
+        refused: set[int] = set()
+        for at, payload in enumerate(payloads):
+            try:
+                row = decode(payload)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                row = None
+            if type(row) is not dict:
+                refused.add(at)
+                row = {}
+            found.append(row)
+        for name, kind in (self.kinds or {}).items():
+            values = [_nested(row, name) for row in found] if "." in name else [row.get(name) for row in found]
+            if not set(map(type, values)) <= _CERTAIN[kind]:
+                refused |= {at for at, value in enumerate(values) if value is not None and not _is(value, kind)}
+        reasons = {at: self._no_row(payloads[at]) or "" for at in sorted(refused)}
+        return [{} if at in reasons else row for at, row in enumerate(found)] if reasons else found, reasons
 
     def _no_row(self, payload: bytes) -> str | None:
         try:

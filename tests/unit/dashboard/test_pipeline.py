@@ -28,6 +28,8 @@ def test_batches_are_read_and_what_is_none_is_counted(tmp_path: Path) -> None:
             "matched": None,
             "dead": None,
             "epoch": None,
+            "behind": None,
+            "behind_of": "",
         }
     ]
 
@@ -38,7 +40,7 @@ def test_a_file_that_is_not_there_yet_is_no_error(tmp_path: Path) -> None:
 
 
 def test_batches_of_our_own_pipeline_tell_more(tmp_path: Path) -> None:
-    batch = Batch(3, 1000, 700, 2, 5, 0.5, 0.1, 0.2, 0.0)
+    batch = Batch(3, 1000, 700, 2, 5, 0.5, 0.1, 0.2, 0.0, 12, "files")
     file = tmp_path / "progress.jsonl"
     lines = [json.dumps({"at": at, "stream": "quotes", **batch._asdict()}) for at in (8.0, 9.0)]
     file.write_text("\n".join(lines) + "\n")  # it was run again
@@ -46,3 +48,4 @@ def test_batches_of_our_own_pipeline_tell_more(tmp_path: Path) -> None:
     assert (told["query"], told["batch"], told["at"], told["rows"]) == ("quotes", 3, 9.0, 1000)
     assert (told["rows_s"], told["took_ms"]) == (2000.0, 500.0)
     assert (told["matched"], told["dead"], told["epoch"]) == (700, 2, 5)
+    assert (told["behind"], told["behind_of"]) == (12, "files")

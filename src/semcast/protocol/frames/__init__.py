@@ -41,7 +41,18 @@ from semcast.protocol.frames.control import (
     TreeLink,
     Welcome,
 )
-from semcast.protocol.frames.links import Answer, Ask, Counters, Greeting, Hello, Ping, Pong
+from semcast.protocol.frames.links import (
+    Answer,
+    Ask,
+    Counters,
+    FoundPlan,
+    Greeting,
+    Hello,
+    OfferPlans,
+    OrderPlan,
+    Ping,
+    Pong,
+)
 from semcast.protocol.frames.semantic import SemanticFrame
 from semcast.protocol.frames.trees import Ack, Caught, Data, Fetch, Fill, Leg, Repair, Tally
 
@@ -49,13 +60,13 @@ AnyFrame = (
     Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
     | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
     | Append | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong
-    | Ask | Answer | Counters | Ingested | SemanticFrame
+    | Ask | Answer | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | SemanticFrame
 )  # fmt: skip
 
 __all__ = [
     "Ack", "Answer", "AnyFrame", "Append", "Ask", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Counters",
-    "Data", "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "Frame", "Gap", "Greeting", "Heartbeat", "Hello",
-    "Ingested", "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "Ping", "PlannedTree", "Pong",
-    "Progress", "ProtocolError", "Publish", "Published", "Refused", "Repair", "Samples", "Switch", "Switched", "Taken",
-    "Tally", "TreeLink", "Welcome",
+    "Data", "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "FoundPlan", "Frame", "Gap", "Greeting",
+    "Heartbeat", "Hello", "Ingested", "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "OfferPlans",
+    "OrderPlan", "Ping", "PlannedTree", "Pong", "Progress", "ProtocolError", "Publish", "Published", "Refused",
+    "Repair", "Samples", "Switch", "Switched", "Taken", "Tally", "TreeLink", "Welcome",
 ]  # fmt: skip

@@ -59,3 +59,28 @@ class Counters(Frame, frozen=True, tag="counters"):
     broker: str
     body: bytes
     """JSON."""
+
+
+class OfferPlans(Frame, frozen=True, tag="offer-plans"):
+    """Somebody would make a coordinator's plans; it holds as long as the connection."""
+
+    where: str = ""
+    """For people: on what they are made."""
+
+
+class OrderPlan(Frame, frozen=True, tag="order-plan"):
+    """A coordinator orders a plan from who offered to make some."""
+
+    number: int
+    order: bytes
+    """A packed Commission."""
+
+
+class FoundPlan(Frame, frozen=True, tag="found-plan"):
+    """The plan that was ordered, or why there is none."""
+
+    number: int
+    """The order's."""
+    plan: bytes
+    """A packed Found."""
+    error: str = ""

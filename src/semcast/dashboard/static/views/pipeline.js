@@ -21,6 +21,7 @@ class Pipeline {
       { title: "matched", number: true, cell: row => whole(row.matched) },
       { title: "dead letters", number: true, cell: row => whole(row.dead) },
       { title: "plan", number: true, cell: row => whole(row.epoch) },
+      { title: "behind", number: true, cell: row => row.behind === null ? "" : `${whole(row.behind)} ${row.behind_of}` },
       { title: "took", number: true, cell: row => ms(row.took_ms) },
     ], row => `${row.query} ${row.batch}`);
     this.batches = h("div", { hidden: true }, h("h2", {}, "Rows a second"), key(SERIES), this.chart.element, this.table.element);
