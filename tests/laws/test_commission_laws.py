@@ -85,13 +85,20 @@ def test_a_plan_of_another_order_is_not_taken(overlay: Topology) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_plan_that_uses_links_that_are_not_there_is_not_taken(overlay: Topology, scheme: str) -> None:
     order, found = reorganisation(overlay, scheme)
-    ids = [broker.id for broker in overlay.brokers]
     linked = {frozenset((link.a, link.b)) for link in overlay.links}
-    strange = next((a, b) for a in ids for b in ids if a < b and frozenset((a, b)) not in linked)
-    (first, *others) = found.plan.channels
-    bent = msgspec.structs.replace(first, tree=(strange,), rendezvous=strange[0], gateways=())
-    with pytest.raises(PlanError):
-        accepted(order, Found(msgspec.structs.replace(found.plan, channels=(bent, *others))))
+    channels = list(found.plan.channels)
+    number, leaf, strange = next(
+        (number, child, other)
+        for number, channel in enumerate(channels)
+        for parent, child in channel.tree
+        if all(child != above for above, _ in channel.tree)
+        for other in (channel.rendezvous, *(below for _, below in channel.tree))
+        if other not in (parent, child) and frozenset((other, child)) not in linked
+    )
+    kept = tuple(link for link in channels[number].tree if link[1] != leaf)
+    channels[number] = msgspec.structs.replace(channels[number], tree=(*kept, (strange, leaf)))
+    with pytest.raises(PlanError, match="the topology has none"):
+        accepted(order, Found(msgspec.structs.replace(found.plan, channels=tuple(channels))))
 
 
 def test_a_masked_plan_with_a_tree_that_does_not_hold_every_source_is_not_taken(overlay: Topology) -> None:

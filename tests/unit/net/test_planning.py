@@ -84,6 +84,7 @@ def test_a_reorganisation_is_ordered_from_who_offered_and_its_plan_is_taken() ->
         assert made_from(frame) == found
         host.planning.found("a", FoundPlan(frame.number, found.packed()))
         host.planning.found("a", FoundPlan(frame.number, found.packed()))
+        host.planning.lost("a")  # it has done what it was asked for
         await host.until(lambda: host.made)
         assert host.planning.planned_by == "a"
         await asyncio.sleep(0.05)
@@ -144,6 +145,9 @@ def test_when_a_planner_goes_the_next_one_gets_the_order() -> None:
         host.planning.lost("a")
         assert host.sent[1:] == [("b", frame)]
         host.planning.found("a", FoundPlan(frame.number, b"late, and of nobody"))
+        await asyncio.sleep(0.05)
+        assert not host.made
+        assert "planner failed" not in [what for what, _ in host.events]
         host.planning.found("b", FoundPlan(frame.number, found.packed()))
         await host.until(lambda: host.made)
         assert host.planning.planned_by == "b"
@@ -161,6 +165,18 @@ def test_an_order_that_is_overtaken_by_another_is_not_waited_for() -> None:
         await host.planned_here()
         await asyncio.sleep(0.05)
         assert [event.number for event in host.made] == [5]
+
+    run(test)
+
+
+def test_of_two_orders_that_are_made_here_only_the_later_ends_in_a_plan() -> None:
+    async def test() -> None:
+        host, (order, found) = Host(), reorganisation(OVERLAY, "semcast")
+        host.planning.make(order_of(OVERLAY, "masked", dict(order.wanted), 3, number=5))
+        host.planning.make(order)
+        await host.until(lambda: len(host.made) > 1 or host.planning.planned_by)
+        await asyncio.sleep(0.3)
+        assert [(event.number, event.made.deployment.plan) for event in host.made] == [(order.number, found.plan)]
 
     run(test)
 
