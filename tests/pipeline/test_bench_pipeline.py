@@ -28,4 +28,10 @@ def test_the_pipeline_is_measured_beside_its_ceiling(
     assert set(report["latency_ms"]) == {"inline stream", "through Spark", "empty micro-batch"}
     assert all(one["p50"] > 0 for one in report["latency_ms"].values())
     assert report["swaps"]["W2"]["profiles"] == 100
+    assert {(one["scheme"], one["profiles"], one["samples"]) for one in report["reorganisations"]} == {
+        (scheme, profiles, samples)
+        for scheme in ("masked", "semcast")
+        for profiles, samples in [(50, 50), (350, 50), (350, 500)]
+    }
+    assert all(one["same"] and one["plan_s"] > 0 for one in report["reorganisations"])
     assert len(capsys.readouterr().out.splitlines()) >= 7

@@ -1,8 +1,9 @@
 """The benchmark of the pipeline: matching and routing inside Spark, beside its ceiling and a plain join.
 
 The *ceiling* is the same job with a mapInArrow that hands its batches on untouched: what Spark needs to bring messages
-to Python and back. Beside it the best plain Spark join, what another plan costs, and how long messages take from
-a publisher to a client through Spark, through an inline stream, and through Spark with nothing to do.
+to Python and back. Beside it the best plain Spark join, what it costs to take up another plan and to make one, and
+how long messages take from a publisher to a client through Spark, through an inline stream, and through Spark with
+nothing to do.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from semcast.experiments.bench.conjunctions import read_conjunctions
 from semcast.experiments.bench.latency import latencies
 from semcast.experiments.bench.matching import Options
 from semcast.experiments.bench.race import Contender, Lap, Say, race, sized, with_children
+from semcast.experiments.bench.reorganise import notes, reorganisations
 from semcast.experiments.bench.report import machine, versions
 from semcast.experiments.bench.spark import SparkPlan, Stream, _drain, _queries
 from semcast.experiments.workloads import WORKLOADS, Workload
@@ -111,6 +113,7 @@ def run_pipeline(options: Options, say: Say) -> dict[str, Any]:
     begin = time.perf_counter()
     found = {name: _inside_spark(WORKLOADS[name], options, say) for name in _SIZES}
     swaps = {name: _swap(WORKLOADS[name], options, say) for name in _SIZES}
+    plans = reorganisations(WORKLOADS["W1"], options, say)
     with tempfile.TemporaryDirectory(prefix="semcast-bench-") as folder:
         delays = latencies(Path(folder), 20 if options.quick else 200, say)
     return {
@@ -120,8 +123,9 @@ def run_pipeline(options: Options, say: Say) -> dict[str, Any]:
         "versions": versions(),
         "found": found,
         "swaps": swaps,
+        "reorganisations": plans,
         "latency_ms": delays,
-        "note": [*_throughput(found), *_costs(swaps), *_delays(delays)],
+        "note": [*_throughput(found), *_costs(swaps), *notes(plans), *_delays(delays)],
         "targets": _targets(found, delays, options.quick),
         "seconds": round(time.perf_counter() - begin, 1),
     }
