@@ -30,7 +30,8 @@ from semcast.cli import main
 from tests.docs.blocks import ROOT, Block, Command, as_shown, commands
 from tests.live.overlays import CALM
 
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
+"""Long: where nothing is compiled yet, whoever comes first compiles for minutes."""
 PORTS = ("7400", "7401", "7402", "7480")
 ON_SPARK = {"match", "plan", "cost", "explain"}
 """Run within this process, whose Spark they find running: a Spark for each would take minutes."""
