@@ -30,6 +30,20 @@ def inbox() -> Inbox:
     return made
 
 
+# --- silence
+
+
+def test_a_source_is_silent_only_for_whom_it_had_the_time_to_speak_to(inbox: Inbox) -> None:
+    apart = Inbox("s", window=4)
+    apart.caught(caught(10))
+    for each in (apart, inbox):
+        each.heard_at = 0.0
+        each.expect(1.9)  # trees are laid to here: for one of the two they are the first
+    assert missing(inbox, SETTINGS.silence_s + 0.1)
+    assert not missing(apart, SETTINGS.silence_s + 0.1)
+    assert missing(apart, SETTINGS.silence_s + 2.0)
+
+
 # --- counting
 
 

@@ -213,6 +213,15 @@ def test_the_old_profile_is_forgotten_when_nothing_can_come_that_it_counts_for(f
     assert following.profiles() == [B]
 
 
+def test_the_old_profile_of_who_comes_from_elsewhere_counts_until_the_session_is_live_here_and_beyond_it() -> None:
+    held = session(cursor=(("s", 11),), before=B, until=(("s", 14),), ordered=True)
+    assert not held.settle({"s": 30})  # whatever the gateway has: nothing of it was sent yet
+    held.go_live({"s": 20}, {"s": inbox(30)}, {})
+    assert held.to_fill("s") == (B, 11)
+    held.filled("s", {13: b""}, 20, 0)
+    assert held.settle({"s": 30})
+
+
 def test_a_fill_does_not_mix_the_profiles_of_before_and_after() -> None:
     held = session(start="earliest", room=9)
     held.go_live({"s": 10}, {"s": inbox()}, {})

@@ -76,6 +76,9 @@ REGRESSIONS = {
     515: "laws were judged while a plan that took long was still made",
     8952: "laws were judged while clients waited to be taken up again by a gateway that had crashed",
     12786: "a run was taken for a calm one in which plans took longer than leases last",
+    31296: "a gateway forgot what a session had asked for earlier, before the session was live there",
+    23198: "a source that had not had the time to speak over a gateway's first tree was taken for silent",
+    30300: "a source that had not had the time to speak over a gateway's first tree was taken for silent",
     712: "a change of mind that was said twice before anything was heard opened the session anew",
     6009: "filters of brokers changed in place, and gateways got what was not counted for them",
 }

@@ -94,9 +94,10 @@ class Gateway:
 
     # --- from the coordinator
 
-    def install(self, install: Install) -> None:
+    def install(self, install: Install, now: float) -> None:
         """The trees that this gateway belongs to, and the sources it may hear of."""
         self._bit = install.bit
+        known = {(source, epoch) for source, epochs in self.members.items() for epoch in epochs}
         self.members = {
             source: {
                 epoch: frozenset(key for key, user in trees if user in (None, source))
@@ -107,6 +108,8 @@ class Gateway:
         for source in install.sources:
             if source not in self.inboxes:
                 self.inboxes[source] = Inbox(source, self._settings.window)
+            if any(keys and (source, epoch) not in known for epoch, keys in self.members[source].items()):
+                self.inboxes[source].expect(now)
             for session in self.sessions.values():
                 session.meet(self.inboxes[source])
 

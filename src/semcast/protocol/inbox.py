@@ -100,6 +100,11 @@ class Inbox:
         elif number > lane.position:
             lane.above.add(number)
 
+    def expect(self, now: float) -> None:
+        """Trees are laid to here. Who had none before was not told anything over them: the source is not silent yet."""
+        if not self._lanes and self.heard_at is not None:
+            self.heard_at = now
+
     def tally(self, tally: Tally, bit: int, members: Members, now: float) -> None:
         """Compare what a source says it has sent over a tree with what has come."""
         self.heard_at = now

@@ -111,7 +111,7 @@ class Node:
             case Ack():
                 return self._ack(frame, sender)
             case Install() | Switch() | Lease() | Live() | AskSamples() | Welcome():
-                return self._told(sender, frame) if self._of_this_term(frame.term) else []
+                return self._told(sender, frame, now) if self._of_this_term(frame.term) else []
             case Publish() | Append():
                 if self.source is None:
                     return [Send(sender, Refused(frame.origin, frame.first, f"{self.id} is no source"))]
@@ -151,13 +151,15 @@ class Node:
             self._notes.put(_TERM, b"%d" % term)
         return term == self.term
 
-    def _told(self, sender: str, frame: Install | Switch | Lease | Live | AskSamples | Welcome) -> list[Command]:
+    def _told(
+        self, sender: str, frame: Install | Switch | Lease | Live | AskSamples | Welcome, now: float
+    ) -> list[Command]:
         match frame:
             case Install():
                 newer = (frame.term, frame.revision) > self.broker.revision
                 answer = self.broker.install(frame, self._incarnation)
                 if newer and self.gateway is not None:
-                    self.gateway.install(frame)
+                    self.gateway.install(frame, now)
                 if newer and self.source is not None:
                     self.source.close(self.broker.tables)
                 return [Send(sender, answer)]

@@ -220,8 +220,11 @@ class Session:
         return all(way.told >= self.before[1].get(source, 0) for source, way in self.ways.items())
 
     def settle(self, frontiers: Mapping[str, int]) -> bool:
-        """Forget the earlier profile when nothing is to come that it counts for; did that happen?"""
-        if self.before is None or not self._reached():
+        """Forget the earlier profile when nothing is to come that it counts for; did that happen?
+
+        Who is not live yet has been sent nothing here, whatever has come to the gateway by now.
+        """
+        if self.before is None or not self.live or not self._reached():
             return False
         if any(place < self.before[1].get(source, 0) for source, place in frontiers.items()):
             return False
