@@ -18,7 +18,7 @@ from semcast.experiments.bench.forward.wire import mqtt_connect, mqtt_publish, m
 from semcast.model import SemcastError
 
 FANS = (1, 3, 10)
-_START_S = 10.0
+_START_S = 120.0
 
 
 def subject(fan: int) -> str:
