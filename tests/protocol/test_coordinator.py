@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
-from semcast.protocol.frames import Lease, Live, Switch, Welcome
+from semcast.protocol.frames import AskSamples, Lease, Live, Samples, Switch, Welcome
 from semcast.protocol.machine import Reorganise
 from tests.protocol.playbook import SETTINGS, frames, notes, only, sends, topic
 from tests.protocol.reigns import Reign, World, interests, leased, lives
@@ -73,6 +74,22 @@ def test_a_store_that_does_not_answer_ends_leadership_until_it_does(reign: Reign
         reign.step()
     assert reign.machine.leads(world.now)
     assert (world.store.term, reign.epoch) == (1, 1)  # it led all the time, as far as the store knows
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_reorganisation_that_was_asked_for_does_not_go_with_the_lead(
+    reign: Reign, world: World, ordered: bool
+) -> None:
+    reign.slow = True
+    reign.hears(Reorganise())
+    if ordered:
+        reign.hears(*((source, Samples(source, 1, 1.0, ())) for source in ("s",)))
+        reign.tick()
+        assert [order.samples for order in reign.orders] == [{"s": ()}]
+    assert frames(Reign(world, "other").tick(2 * SETTINGS.leader_s), AskSamples) == []  # nobody asked this one
+    commands = reign.tick(2 * SETTINGS.leader_s)
+    assert notes(commands, "leads") == [{"term": 3}]
+    assert [frame.term for frame in frames(commands, AskSamples)] == [3]
 
 
 def test_a_coordinator_that_comes_back_from_a_crash_needs_a_new_term(reign: Reign, world: World) -> None:

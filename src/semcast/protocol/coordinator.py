@@ -153,9 +153,11 @@ class Coordinator:
         self._rollout = Rollout(self._settings, self._rollout.revision)
         sources = self._overlay.sources
         self._leases = dict.fromkeys(sources, now + _CAREFUL * self._settings.lease_s)
+        wished = self._gathering is not None or (self._ordered is not None and self._ordered.samples is not None)
         self._confirmed, self._clean, self._gathering = {}, {}, None
         self._ordered = None  # what was ordered in a former term is not waited for, and not taken when it comes
-        return [Note("leads", {"term": term})]
+        # Who asked for a reorganisation was told that it will be: it does not go with the lead.
+        return [Note("leads", {"term": term}), *(self._gather(now) if wished else [])]
 
     # --- what comes in
 
