@@ -76,7 +76,7 @@ class Deployment:
             return status is not None and status["epoch"] >= made[0]
 
         await until(asked, every_s=0.3)
-        await until(in_force, 180, every_s=0.3)  # links may lose packets, and TCP waits longer each time
+        await until(in_force, every_s=0.3)
 
     @property
     def reorganisations(self) -> list[int]:
