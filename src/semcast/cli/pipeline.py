@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json as jsons
 import sys
-import time
 from typing import Annotated
 
 import typer
@@ -82,9 +80,7 @@ def pipeline(
             f"{batch.rate:,.0f}/s, {batch.seconds:.2f} s, plan {batch.epoch}{swap}{lag}"
         )
         if progress is not None:
-            line = {"at": time.time(), "stream": stream, **batch._asdict()}
-            with open(progress, "a", encoding="utf-8") as file:
-                file.write(jsons.dumps(line) + "\n")
+            batch.add_to(progress, stream)
 
     spark = session("semcast pipeline", master, **settings)
     running = Pipeline(spark, where, feed, Places(checkpoint, dead_letters, statistics), at_once=at_once, done=done)

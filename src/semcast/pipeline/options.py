@@ -31,7 +31,9 @@ def url_of(given: str | None) -> str:
     """The overlay that is named, here or in the environment."""
     url = given or os.environ.get(URL)
     if not url:
-        raise SemcastError(f'no overlay is named: .option("url", "semcast://127.0.0.1:7400"), or set {URL}')
+        raise SemcastError(
+            f'no overlay is named: --coordinator HOST:PORT, .option("url", "semcast://HOST:PORT"), or set {URL}'
+        )
     return url
 
 

@@ -56,6 +56,12 @@ class Batch(NamedTuple):
     def rate(self) -> float:
         return self.messages / self.seconds if self.seconds else 0.0
 
+    def add_to(self, file: str | Path, stream: str) -> None:
+        """Put a line down for who watches: the dashboard's page."""
+        line = {"at": time.time(), "stream": stream, **self._asdict()}
+        with open(file, "ab") as lines:
+            lines.write(msgspec.json.encode(line) + b"\n")
+
 
 class Places(NamedTuple):
     """Where the pipeline keeps what is its own."""

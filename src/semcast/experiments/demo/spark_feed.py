@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import time
 from pathlib import Path
@@ -55,8 +54,7 @@ class SparkFeed:
     def _done(self, batch: Batch) -> None:
         """In Spark's thread: what the page shows of a batch, and how much is through."""
         self._taken += batch.messages
-        with self.progress.open("a") as file:
-            file.write(json.dumps({"at": time.time(), "stream": self.feed.stream, **batch._asdict()}) + "\n")
+        batch.add_to(self.progress, self.feed.stream)
 
     async def publish(self, seconds: float) -> list[Content]:
         """Write at the feed's rate for a while; returns what was written, when all of it is in the overlay."""
