@@ -62,9 +62,9 @@ def deployed(folder: Path, **options: object) -> Deployed:
 
 
 @asynccontextmanager
-async def overlay(folder: Path, **options: object) -> AsyncIterator[Embedded]:
+async def overlay(folder: Path, file: Path | None = None, **options: object) -> AsyncIterator[Embedded]:
     """An overlay that has settled: all brokers are there, and the plan counts on all of them."""
-    whole = Embedded(deployed(folder, **options))
+    whole = Embedded(read_config(file) if file is not None else deployed(folder, **options))
     await whole.start()
     try:
         await until(lambda: settled(whole))

@@ -8,6 +8,7 @@ import msgspec
 
 from semcast.model import SemcastError
 from semcast.model.tables import Part, TableError, located, read_toml, typed
+from semcast.net.delays import Delays
 from semcast.net.view import OverlayView, tuned
 from semcast.planning.build import SCHEMES
 from semcast.protocol.frames.semantic import Role
@@ -40,6 +41,8 @@ class Config(Part, frozen=True, kw_only=True):
     """Web pages of these origins (https://host) may publish; reading is open to all. ``*``: all may."""
     processes: bool = True
     """A process for each broker and coordinator; false: all in one."""
+    delays: Delays = "measured"
+    """What staleness bounds are planned with: delays as brokers measure them, or as the topology declares them."""
     topology: Overlay = Overlay()
     coordinators: CoordinatorsTable = CoordinatorsTable()
     streams: dict[str, Stream] = msgspec.field(default_factory=dict)
@@ -92,6 +95,7 @@ class Deployed(msgspec.Struct, frozen=True):
             self.topology.to_json(),
             origins=config.origins,
             routers=config.routers,
+            delays=config.delays,
         )
 
     def listen(self, name: str) -> str:

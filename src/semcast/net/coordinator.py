@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from semcast.net.connection import Connection
+from semcast.net.delays import MeasuredDelays
 from semcast.net.host import Host, log
 from semcast.net.machines import coordinator_of
 from semcast.net.planning import Planning
@@ -49,6 +50,7 @@ class CoordinatorHost(Host):
         """What was decided, and who came and went, by this coordinator's clock; the oldest first."""
         self.counters: dict[str, tuple[float, dict[str, Any]]] = {}
         """Broker → when it reported, and what."""
+        self.delays = MeasuredDelays()
         self.started_at = time.time()
         self._roles = {broker.id: broker.roles for broker in topology.brokers}
         self._settings = settings
@@ -121,7 +123,9 @@ class CoordinatorHost(Host):
         if isinstance(frame, Ask):
             peer.send(self._answer(frame))
         elif isinstance(frame, Counters):
-            self.counters[frame.broker] = (time.time(), msgspec.json.decode(frame.body))
+            told = msgspec.json.decode(frame.body)
+            self.counters[frame.broker] = (time.time(), told)
+            self.delays.told(frame.broker, told["links"])
         elif isinstance(frame, OfferPlans):
             self.planning.offered(peer.name, frame.where)
         elif isinstance(frame, FoundPlan):
@@ -134,7 +138,8 @@ class CoordinatorHost(Host):
             if isinstance(command, Send):
                 self.say(command.to, command.frame)
             elif isinstance(command, MakePlan):
-                self.planning.make(command.order)
+                measured = self.view.delays == "measured"
+                self.planning.make(self.delays.ordered(command.order) if measured else command.order)
             elif isinstance(command, Note):
                 self.happened(command.what, command.details)
 
@@ -178,6 +183,7 @@ class CoordinatorHost(Host):
             "address": self.address,
             "uptime_s": round(now - self.started_at, 1),
             "scheme": self.view.scheme,
+            "delays": self.view.delays,
             "leads": self.leads,
             "term": self.machine.term,
             "epoch": deployment.epoch if deployment is not None else 0,

@@ -46,6 +46,8 @@ class OverlayView(msgspec.Struct, frozen=True):
     """Web pages of these origins may publish; ``*``: of all."""
     routers: dict[str, Role] = {}
     """Under semnet: the role of a router, where it is not the one that its place gives it."""
+    delays: str = "measured"
+    """What staleness bounds are planned with: the links' delays as brokers measure them, or those of the topology."""
 
     def encoded(self) -> bytes:
         return msgspec.json.encode(self)
