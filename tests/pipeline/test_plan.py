@@ -76,7 +76,7 @@ def test_matches_come_back_in_the_order_of_the_messages(spark: SparkSession, tmp
     source = Source(spark, _written(tmp_path / "m.jsonl", rows))
     assert len(source.splits()) > 1
     profiles = [RELATIONAL.parse("x > 4"), RELATIONAL.parse("x = 0 OR x IS NULL")]
-    found, tally, _ = collect_matches(source, RELATIONAL, profiles, None)
+    found, tally, _, _ = collect_matches(source, RELATIONAL, profiles, None)
     expected = [([0] if n % 7 > 4 else [1] if n % 7 == 0 else []) if n != 5 else [] for n in range(20_000)]
     assert [found.of(row).tolist() for row in range(found.rows)] == expected
     assert (tally.messages, tally.bad, tally.pairs) == (20_000, 1, sum(map(len, expected)))
@@ -84,7 +84,7 @@ def test_matches_come_back_in_the_order_of_the_messages(spark: SparkSession, tmp
 
 def test_no_messages_give_no_matches(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, _written(tmp_path / "m.jsonl", []))
-    found, tally, _ = collect_matches(source, RELATIONAL, [RELATIONAL.parse("x > 4")], None)
+    found, tally, _, _ = collect_matches(source, RELATIONAL, [RELATIONAL.parse("x > 4")], None)
     assert (found.rows, tally.messages) == (0, 0)
 
 

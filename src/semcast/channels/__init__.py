@@ -9,7 +9,7 @@ over some gateways costs arrives as a function.
 from semcast.channels.channelize import SCHEMES, Channelized, Settings, channelize
 from semcast.channels.merging import Channel
 from semcast.channels.overlap import Overlap, overlap
-from semcast.channels.selectivity import Selectivity, Window
+from semcast.channels.selectivity import Selectivity, Window, decay
 
 __all__ = [
     "SCHEMES",
@@ -20,5 +20,6 @@ __all__ = [
     "Settings",
     "Window",
     "channelize",
+    "decay",
     "overlap",
 ]

@@ -84,6 +84,12 @@ class Selectivity:
         return Selectivity(Matches(indptr, (keys % groups).astype(np.int32)), groups, self.weights)
 
 
+def decay(ages_s: Floats, half_life_s: float) -> Floats:
+    """What samples of these ages count: one of a half-life's age half. What is to come counts as what is now."""
+    found: Floats = np.exp2(-np.maximum(ages_s, 0.0) / half_life_s)
+    return found
+
+
 class Sample(NamedTuple, Generic[Body]):
     """One sampled message: when it came, what it is, and the profiles that matched it, ascending."""
 
@@ -144,6 +150,6 @@ class Window(Generic[Body]):
         counts = [len(sample.matched) for sample in samples]
         indices = np.fromiter((p for sample in samples for p in sample.matched), np.int32, sum(counts))
         ages = now_s - np.array([sample.at_s for sample in samples])
-        weights = np.exp2(-np.maximum(ages, 0.0) / self.half_life_s) / self.sampling
+        weights = decay(ages, self.half_life_s) / self.sampling
         indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         return Selectivity(Matches(indptr, indices), max(self.profiles, profiles or 0), weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,6 +87,22 @@ def plan(
     draw_gateways: Annotated[
         bool, typer.Option("--draw-gateways", help="Draw a gateway for every profile that names none.")
     ] = False,
+    half_life: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            help="Seconds by which a message must be older than the newest to count half as much (2005 §3.2.1); "
+            "default: all count the same. Needs --time-column.",
+            show_default=False,
+        ),
+    ] = None,
+    time_column: Annotated[
+        str | None,
+        typer.Option(
+            help="The messages' column with their time: seconds, or a timestamp as 2026-01-31T12:00:00Z.",
+            show_default=False,
+        ),
+    ] = None,
     source_column: SourceColumnName = None,
     language: LanguageName = None,
     schema: SchemaText = None,
@@ -102,6 +119,8 @@ def plan(
     old = None if previous is None else read_plan(previous)
     scheme = _scheme(scheme, old, previous)
     _check(scheme, join, out, draw, json, least_gain if old is None else None)
+    if (half_life is None) != (time_column is None):
+        raise SemcastError("--half-life and --time-column go together: messages count less the older they are")
     overlay = read_topology(topology)
     check_sources(source, overlay)
     if old is not None:
@@ -110,13 +129,15 @@ def plan(
     wanted = with_gateways(file, overlay, seed if draw_gateways else None, old.gateways if old else ())
     clock = Clock()
     with clock("spark"):
-        spark, matches, origins = matched(wanted, messages, schema, master, source, source_column)
+        spark, matches, origins, times = matched(wanted, messages, schema, master, source, source_column, time_column)
 
-    from semcast.channels import Selectivity, Settings
+    from semcast.channels import Selectivity, Settings, decay
     from semcast.planning.build import Request, make_plan
 
     distinct = wanted.distinct()
     selectivity = Selectivity.of(matches, len(distinct))
+    if times is not None and half_life is not None:
+        selectivity = replace(selectivity, weights=decay(times.max() - times, half_life))
     with clock("spark"):
         matrix = _overlap(spark, selectivity) if scheme.startswith("semcast") else None
     request = Request(

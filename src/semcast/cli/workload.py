@@ -15,6 +15,7 @@ from semcast.model import SemcastError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from semcast.channels.selectivity import Floats
     from semcast.matching.matches import Matches
     from semcast.pipeline.collect import Collected
     from semcast.pipeline.records import ProfileFile, ProfileRecord
@@ -152,6 +153,8 @@ class Sample(NamedTuple):
     spark: SparkSession
     matches: Matches
     origins: Origins
+    times: Floats | None
+    """Seconds, where a column of them was asked for; messages that tell none count as the oldest."""
 
 
 def matched(
@@ -161,6 +164,7 @@ def matched(
     master: str | None,
     sources: Sequence[str],
     source_column: str | None,
+    time_column: str | None = None,
 ) -> Sample:
     """Match the messages against the distinct profiles on Spark."""
     from semcast.cli.match import complain
@@ -179,11 +183,25 @@ def matched(
     column = SourceColumn(source_column, tuple(sources)) if source_column is not None else None
     text = f"matching {messages} against {len(distinct):,} distinct profiles"
     with render.step(text) as shown, watched(spark, shown.report):
-        found = collect_matches(source, profiles.file.language, distinct, read_schema(schema), column)
+        found = collect_matches(source, profiles.file.language, distinct, read_schema(schema), column, time_column)
     complain(found.tally)
     if not found.matches.rows:
         raise SemcastError(f"{messages}: holds no messages")
-    return Sample(spark, found.matches, _origins(sources, found))
+    return Sample(spark, found.matches, _origins(sources, found), _times(messages, time_column, found))
+
+
+def _times(messages: Path, column: str | None, found: Collected) -> Floats | None:
+    import numpy as np
+
+    if found.times is None:
+        return None
+    silent = np.isnan(found.times)
+    if silent.all():
+        raise SemcastError(f"{messages}: no message tells its time in {column!r}, in seconds or as a timestamp")
+    if silent.any():
+        number, all_ = np.count_nonzero(silent), len(silent)
+        render.say(f"{number:,} of {all_:,} messages tell no time and count as the oldest does")
+    return np.where(silent, np.nanmin(found.times), found.times)
 
 
 def _origins(sources: Sequence[str], found: Collected) -> Origins:

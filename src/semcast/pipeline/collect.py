@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -16,8 +16,10 @@ from pyspark.errors import PySparkException
 from semcast.matching import Language
 from semcast.matching.matches import Matches
 from semcast.model import Schema, SemcastError
-from semcast.pipeline.messages import Source, prepared, reason
+from semcast.pipeline.messages import Matched, Source, prepared, reason
 from semcast.pipeline.tally import Tally
+
+Number = TypeVar("Number", np.int32, np.float64)
 
 _NONE, _STRAY = -1, -2
 
@@ -36,6 +38,8 @@ class Collected(NamedTuple):
     tally: Tally
     places: NDArray[np.int64] | None
     """Per message the place of its source in ``SourceColumn.sources``; -1 where it names none."""
+    times: NDArray[np.float64] | None = None
+    """Per message its time in seconds; NaN where it tells none."""
 
 
 def collect_matches(
@@ -44,22 +48,25 @@ def collect_matches(
     profiles: Sequence[Any],
     schema: Schema | None,
     column: SourceColumn | None = None,
+    time: str | None = None,
 ) -> Collected:
-    """Match all messages on Spark and bring the matches here."""
+    """Match all messages on Spark and bring the matches here; ``time`` is the column with the messages' times."""
     if column is not None:
-        _check(source, column)
+        _check(source, column.name, "name the source of messages")
+    if time is not None:
+        _check(source, time, "tell the time of messages")
     try:
-        return _collected(source, chosen, profiles, schema, column)
+        return _collected(source, chosen, profiles, schema, column, time)
     except (PySparkException, Py4JJavaError) as error:
         raise SemcastError(f"{source.path}: {reason(error)}") from error
 
 
-def _check(source: Source, column: SourceColumn) -> None:
+def _check(source: Source, column: str, purpose: str) -> None:
     if source.format == "xml":
-        raise SemcastError(f"{source.path}: XML documents have no columns, so none can name their source")
-    for near in source.missing([column.name]).values():
+        raise SemcastError(f"{source.path}: XML documents have no columns, so none can {purpose}")
+    for near in source.missing([column]).values():
         hint = f"; did you mean {near!r}?" if near else ""
-        raise SemcastError(f"{source.path} has no column {column.name!r} to name the source of messages{hint}")
+        raise SemcastError(f"{source.path} has no column {column!r} to {purpose}{hint}")
 
 
 def _collected(
@@ -68,28 +75,33 @@ def _collected(
     profiles: Sequence[Any],
     schema: Schema | None,
     column: SourceColumn | None,
+    time: str | None,
 ) -> Collected:
-    load = prepared(source, chosen, profiles, schema, source.splits(), column.name if column else None)
+    load = prepared(source, chosen, profiles, schema, source.splits(), column.name if column else None, time)
     allowed = column.sources if column else ()
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher, job = load()
         tally = Tally()
-        for first, matches, texts in job.run(matcher, batches, tally):
-            yield _row(first, matches, texts, allowed)
-        yield _row(-1, Matches.none(0), None, (), msgspec.json.encode(tally).decode())
+        for found in job.run(matcher, batches, tally):
+            yield _row(found, allowed)
+        yield _row(Matched(-1, Matches.none(0), None, None), (), msgspec.json.encode(tally).decode())
 
-    columns = "first long, counts array<int>, profiles array<int>, places array<int>, stray string, tally string"
+    columns = (
+        "first long, counts array<int>, profiles array<int>, places array<int>, times array<double>, stray string, "
+        "tally string"
+    )
     rows = source.frame().mapInArrow(run, columns).toArrow()
     total = Tally()
     for text in rows.column("tally").drop_null().to_pylist():
         total.add(msgspec.json.decode(text, type=Tally))
     rows = rows.filter(rows.column("tally").is_null()).sort_by("first")
-    counts, indices, places = (_flat(rows.column(name)) for name in ("counts", "profiles", "places"))
+    counts, indices, places = (_flat(rows.column(name), np.int32) for name in ("counts", "profiles", "places"))
     if column is not None:
         _complain(source, column, places, rows.column("stray").drop_null().to_pylist())
     matches = Matches(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))), indices)
-    return Collected(matches, total, places.astype(np.int64) if column else None)
+    times = _flat(rows.column("times"), np.float64) if time is not None else None
+    return Collected(matches, total, places.astype(np.int64) if column else None, times)
 
 
 def _complain(source: Source, column: SourceColumn, places: NDArray[np.int32], stray: list[str]) -> None:
@@ -103,22 +115,27 @@ def _complain(source: Source, column: SourceColumn, places: NDArray[np.int32], s
         )
 
 
-def _row(
-    first: int, matches: Matches, texts: pa.Array | None, allowed: Sequence[str], tally: str | None = None
-) -> pa.RecordBatch:
+def _row(found: Matched, allowed: Sequence[str], tally: str | None = None) -> pa.RecordBatch:
+    matches, texts = found.matches, found.texts
     places, stray = np.empty(0, np.int32), None
     if texts is not None:
-        found = pc.index_in(texts, value_set=pa.array(allowed, pa.string()))
-        unknown = pc.and_(pc.is_null(found), pc.is_valid(texts))
-        places = np.where(unknown, _STRAY, found.fill_null(_NONE).to_numpy(zero_copy_only=False))
+        known = pc.index_in(texts, value_set=pa.array(allowed, pa.string()))
+        unknown = pc.and_(pc.is_null(known), pc.is_valid(texts))
+        places = np.where(unknown, _STRAY, known.fill_null(_NONE).to_numpy(zero_copy_only=False))
         stray = next(iter(texts.filter(unknown).slice(0, 1).to_pylist()), None)
-    lists = [pa.array([np.asarray(part, np.int32)], pa.list_(pa.int32())) for part in (
-        matches.counts(), matches.indices, places,
-    )]  # fmt: skip
-    columns = [pa.array([first], pa.int64()), *lists, pa.array([stray], pa.string()), pa.array([tally], pa.string())]
-    return pa.RecordBatch.from_arrays(columns, names=["first", "counts", "profiles", "places", "stray", "tally"])
+    times = [] if found.times is None else found.times.fill_null(np.nan).to_numpy(zero_copy_only=False)
+    columns = {
+        "first": pa.array([found.first], pa.int64()),
+        "counts": pa.array([np.asarray(matches.counts(), np.int32)], pa.list_(pa.int32())),
+        "profiles": pa.array([np.asarray(matches.indices, np.int32)], pa.list_(pa.int32())),
+        "places": pa.array([np.asarray(places, np.int32)], pa.list_(pa.int32())),
+        "times": pa.array([np.asarray(times, np.float64)], pa.list_(pa.float64())),
+        "stray": pa.array([stray], pa.string()),
+        "tally": pa.array([tally], pa.string()),
+    }
+    return pa.RecordBatch.from_pydict(columns)
 
 
-def _flat(column: Any) -> NDArray[np.int32]:
-    parts = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    return np.concatenate([np.empty(0, np.int32), *parts]).astype(np.int32, copy=False)
+def _flat(column: Any, type_: type[Number]) -> NDArray[Number]:
+    parts: list[NDArray[Number]] = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate([np.empty(0, type_), *parts]).astype(type_, copy=False)

@@ -12,6 +12,9 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,8 +167,8 @@ def _match_messages(
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher, job = load()
         tally = Tally()
-        for first, matches, _ in job.run(matcher, batches, tally):
-            told = _lines(matches, first, ids)
+        for found in job.run(matcher, batches, tally):
+            told = _lines(found.matches, found.first, ids)
             if told:
                 yield _text("\n".join(told))
         yield _text(_MARK + msgspec.json.encode(tally).decode())
@@ -185,25 +188,28 @@ def prepared(
     schema: Schema | None,
     splits: Sequence[Split],
     column: str | None = None,
+    time: str | None = None,
 ) -> Callable[[], tuple[Any, Job]]:
     """What gives a task the matcher and the job; what cannot work is complained of now rather than in a task.
 
-    ``column`` is to be read too, as text, whatever profiles make of it.
+    ``column`` is to be read too, as text, and ``time`` as seconds, whatever profiles make of them.
     """
     wanted = wanted_of(chosen, profiles, schema)
     Decoder(wanted)
     first_rows = {split.partition: split.first for split in splits}
     paths = [str(file.absolute()) for file in source.files]
-    job = Job(source.format, wanted, first_rows, source.pieces, paths, column)
+    job = Job(source.format, wanted, first_rows, source.pieces, paths, column, time)
     return shared(source.spark, (chosen.matcher(profiles), job))
 
 
 class Matched(NamedTuple):
-    """The matches of consecutive messages, from row ``first`` on, and what stands in the column that was asked for."""
+    """The matches of consecutive messages, from row ``first`` on, and the columns that were asked for."""
 
     first: int
     matches: Matches
     texts: pa.Array | None
+    times: pa.Array | None
+    """Seconds; NULL where a message has none."""
 
 
 class Job:
@@ -217,6 +223,7 @@ class Job:
         pieces: list[Piece],
         paths: list[str],
         column: str | None = None,
+        time: str | None = None,
     ) -> None:
         self.format = format_
         self.wanted = wanted
@@ -224,13 +231,14 @@ class Job:
         self.pieces = pieces
         self.paths = paths
         self.column = column
+        self.time = time
 
     def run(self, matcher: Any, batches: Iterable[pa.RecordBatch], tally: Tally) -> Iterator[Matched]:
         """The matches of consecutive messages, batch by batch; ``tally`` is complete after the last."""
         context = TaskContext.get()
         row = self.first_rows.get(context.partitionId() if context else 0, 0)
         decoder = Decoder(self.wanted)
-        for messages, bad, texts in self._decoded(decoder, batches):
+        for messages, bad, texts, times in self._decoded(decoder, batches):
             found = read(matcher, messages)
             matches = found.matches
             if bad:  # a bad row is all NULL, which some profiles may ask for
@@ -238,28 +246,28 @@ class Job:
             tally.pairs += len(matches)
             tally.matched += int(np.count_nonzero(matches.counts()))
             tally.saw(row, messages.num_rows, bad, found)
-            yield Matched(row, matches, texts)
+            yield Matched(row, matches, texts, times)
             row += messages.num_rows
         tally.unfit, tally.too_long = dict(decoder.unfit), decoder.too_long
 
     def _decoded(
         self, decoder: Decoder, batches: Iterable[pa.RecordBatch]
-    ) -> Iterator[tuple[pa.RecordBatch, list[int], pa.Array | None]]:
-        """The messages, row by row as they came, which of a batch are none, and the column that was asked for."""
+    ) -> Iterator[tuple[pa.RecordBatch, list[int], pa.Array | None, pa.Array | None]]:
+        """The messages, row by row as they came, which of a batch are none, and the columns that were asked for."""
         for batch in batches:
             match self.format:
                 case "json":
                     for at in batch.column(0).to_pylist():
                         for some in lines(self.pieces[at]):
-                            yield *decoder.json_lines(some), self._text_of(some)
+                            yield *decoder.json_lines(some), self._text_of(some), self._times_of(some)
                 case "parquet":
-                    yield batch, [], self._cells(batch)
+                    yield batch, [], self._cells(batch), self._moments(batch)
                 case "xml":
                     for messages, bad in documents(self.paths, batch.column(0).to_pylist()):
-                        yield messages, bad, None
+                        yield messages, bad, None, None
                 case _:
                     bad = np.flatnonzero(batch.column(_BAD_ROW).is_valid()).tolist()
-                    yield decoder.text_columns(batch), bad, self._cells(batch)
+                    yield decoder.text_columns(batch), bad, self._cells(batch), self._moments(batch)
 
     def _text_of(self, lines: Sequence[bytes | None]) -> pa.Array | None:
         if self.column is None:
@@ -269,6 +277,34 @@ class Job:
 
     def _cells(self, batch: pa.RecordBatch) -> pa.Array | None:
         return None if self.column is None else batch.column(self.column).cast(pa.string())
+
+    def _times_of(self, lines: Sequence[bytes | None]) -> pa.Array | None:
+        if self.time is None:
+            return None
+        found, _ = Decoder({self.time: _TIME}).json_lines(lines)
+        return _seconds(found.column(0))
+
+    def _moments(self, batch: pa.RecordBatch) -> pa.Array | None:
+        if self.time is None:
+            return None
+        cells = batch.column(self.time)
+        if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
+            cells = Decoder({self.time: _TIME}).text_columns(batch).column(0)
+        return _seconds(cells)
+
+
+_TIME = frozenset({Kind.NUMBER, Kind.TIMESTAMP})
+
+
+def _seconds(values: pa.Array) -> pa.Array:
+    """Numbers are seconds already; moments are counted from 1970."""
+
+    def read(value: Any) -> float | None:
+        if isinstance(value, datetime):
+            return value.timestamp() if value.tzinfo is not None else value.replace(tzinfo=UTC).timestamp()
+        return float(value) if isinstance(value, int | float | Decimal) and isfinite(value) else None
+
+    return pa.array(map(read, values.to_pylist()), pa.float64())
 
 
 def _lines(matches: Matches, first: int, ids: Sequence[str]) -> list[str]:
