@@ -36,13 +36,11 @@ from semcast.protocol.frames.clients import UNKNOWN
 from semcast.protocol.inbox import Inbox
 from semcast.protocol.interests import InterestSet
 from semcast.protocol.machine import Command, Note, Send, Settings
+from semcast.protocol.register import Register
 from semcast.protocol.requests import Requests
-from semcast.protocol.sessions import Saved, Session
+from semcast.protocol.sessions import Session
 from semcast.protocol.stores import Notes
 from semcast.protocol.streams import Streams
-from semcast.protocol.taps import Tap
-
-_SESSION = "session/"
 
 
 @dataclass
@@ -68,7 +66,6 @@ class Gateway:
     ) -> None:
         """``near``: clients within this process, who are handed what they subscribe to in source order (Handed)."""
         self.me = me
-        self.sessions: dict[str, Session] = {}
         self.inboxes: dict[str, Inbox] = {}
         self.members: dict[str, dict[int, frozenset[Key]]] = {}
         """Source → epoch → the trees over which its messages may come."""
@@ -78,19 +75,18 @@ class Gateway:
         self._bit: int | None = None
         self._settings = settings
         self._streams = streams or Streams()
-        self._notes = notes
         self._incarnation = incarnation
-        self._near = near
+        self._register = Register(notes, settings, incarnation, near, now)
         self._table = FilteringTable(settings.recent_bytes)
         self._requests = Requests(me, settings, incarnation)
         self._asked_at = float("-inf")
         self._settled_at = -1
-        for name, value in notes.items(_SESSION):
-            saved = msgspec.msgpack.decode(value, type=Saved)
-            self._open(saved.attach, saved.client, now)
-            self.sessions[name.removeprefix(_SESSION)].dirty = False
         if self.sessions:
             self._changed()  # or the coordinator would hear first that nothing is wanted here any more
+
+    @property
+    def sessions(self) -> dict[str, Session]:
+        return self._register.sessions
 
     # --- from the coordinator
 
@@ -133,7 +129,7 @@ class Gateway:
         for source in self.inboxes:
             positions[source] = max(positions.get(source, 0), session.tops.get(source, 0))
         session.go_live(positions, self.inboxes, unsure)
-        self._save(session)  # before the client hears of it: from then on nothing may be missed
+        self._register.save(session)  # before the client hears of it: from then on nothing may be missed
         commands = [self._attached(session)]
         for source, inbox in self.inboxes.items():
             commands += session.release(source, inbox.frontier)
@@ -229,9 +225,7 @@ class Gateway:
         session = self.sessions.get(attach.session)
         attached = session is not None and client == session.client and _goes_on(session, attach)
         if session is None or not (attached or (attach == session.said and client == session.client)):
-            said, attach = attach, self._resumed(attach, session)
-            session = self._reopened(attach, client, now)
-            session.said = said
+            session = self._register.begin(attach, client, self._tops(), now)
         session.heard_at = now
         if attached and attach.version > (session.next or session.attach).version:
             session.next, session.tops, session.said = attach, self._tops(), attach
@@ -244,50 +238,11 @@ class Gateway:
             return [Send(client, Beat(now))]  # it takes a while; the client shall not go elsewhere
         return self._went_live(session, since, self.interests.unsure(asked.profile))
 
-    def _resumed(self, attach: Attach, session: Session | None) -> Attach:
-        """A client that comes back without a memory goes on where its durable session stands."""
-        if session is None or attach.cursor or attach.base is not None:
-            return attach
-        if not (attach.durable and session.attach.durable and attach.profile == session.profile):
-            return attach
-        return msgspec.structs.replace(attach, cursor=tuple(sorted(session.cursor.items())))
-
-    def _reopened(self, attach: Attach, client: str, now: float) -> Session:
-        """A session from what its client says; what was known of it here counts no longer."""
-        if attach.before is None or attach.until:
-            return self._open(attach, client, now)
-        # It came in the middle of a replacement: the earlier profile counts until the new one is live.
-        earlier = msgspec.structs.replace(attach, profile=attach.before, before=None, version=attach.version - 1)
-        session = self._open(earlier, client, now)
-        session.next = attach
-        return session
-
-    def _open(self, attach: Attach, client: str, now: float) -> Session:
-        expiry = self._settings.expiry_s if attach.expiry_s is None else attach.expiry_s
-        if not attach.durable:
-            expiry = 4 * self._settings.dead_s
-        # A sequence number stands for one thing only, also when the gateway has fallen or the client comes back.
-        known = self.sessions.get(attach.session)
-        base = known.sequence + 1 if known is not None else self._incarnation << 32
-        if client in self._near and attach.ordered and not attach.durable:
-            session: Session = Tap(attach, client, base, self._settings.window + self._settings.credit, expiry, now)
-        else:
-            session = Session(attach, client, base, self._settings.held, expiry, now)
-        session.tops = self._tops()
-        self.sessions[attach.session] = session
-        return session
-
-    def _save(self, session: Session) -> None:
-        session.dirty = False
-        if session.attach.durable:
-            self._notes.put(_SESSION + session.id, msgspec.msgpack.encode(session.saved()))
-
     def _tops(self) -> dict[str, int]:
         return {source: inbox.top for source, inbox in self.inboxes.items()}
 
     def detach(self, detach: Detach, client: str) -> list[Command]:
-        if self.sessions.pop(detach.session, None) is not None:
-            self._notes.put(_SESSION + detach.session, None)
+        if self._register.end(detach.session):
             self._changed()
         return [Send(client, Detached(detach.session))]
 
@@ -344,7 +299,7 @@ class Gateway:
             if session.before is not None and session.settle({s: inbox.frontier for s, inbox in self.inboxes.items()}):
                 self._refilter()
             if session.dirty:
-                self._save(session)
+                self._register.save(session)
         return commands
 
     def _serve(self, session: Session, source: str, inbox: Inbox, now: float) -> list[Command]:
@@ -363,15 +318,14 @@ class Gateway:
         return [] if wanted is None else self._requests.fill(session, source, wanted, now)
 
     def _expire(self, now: float) -> list[Command]:
-        gone = [session for session in self.sessions.values() if now - session.heard_at > session.expiry_s]
+        gone = [session.id for session in self.sessions.values() if now - session.heard_at > session.expiry_s]
         for session in gone:
-            del self.sessions[session.id]
-            self._notes.put(_SESSION + session.id, None)
+            self._register.end(session)
         if gone or self.interests.confirmed != self._settled_at:
             # Who was covered by a profile that is to leave may be live without it by now.
             self._settled_at = self.interests.confirmed
             self._changed()
-        return [Note("expired", {"session": session.id}) for session in gone]
+        return [Note("expired", {"session": session}) for session in gone]
 
     def acks(self, source: str) -> int | None:
         """All clients have everything of a source through here; None where that is not known."""
