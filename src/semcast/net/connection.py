@@ -1,8 +1,9 @@
 """One TCP connection: frames in, frames out, bounded, with what is urgent before what is not.
 
-What is written within one turn of the event loop leaves in one call. While the other end does not take, frames wait
-in a queue of our own, where heartbeats and control frames overtake data; when much waits, the owner is told, and stops
-sending data before memory runs out.
+What a piece of bytes causes leaves as soon as the piece has been read, in one call per connection; all else that is
+written within one turn of the event loop leaves at its end. While the other end does not take, frames wait in a queue of
+our own, where heartbeats and control frames overtake data; when much waits, the owner is told, and stops sending data
+before memory runs out.
 """
 
 from __future__ import annotations
@@ -24,8 +25,40 @@ _IN_TRANSPORT = 256 << 10
 """Bytes that a transport holds, which nothing overtakes."""
 
 
+class Leaving:
+    """The connections of one owner that have something to write."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._connections: list[Connection] = []
+        self._reading = False
+
+    def add(self, connection: Connection) -> None:
+        """Once, before the first of what is to leave."""
+        if not self._reading and not self._connections:
+            self._loop.call_soon(self.leave)
+        self._connections.append(connection)
+
+    def begin(self) -> None:
+        """A piece is being read: whoever reads it lets ``leave`` follow."""
+        self._reading = True
+
+    def leave(self) -> None:
+        """Write it all, one connection right behind the other.
+
+        Who reads several of them is awake then from the first to the last; and a turn of the event loop less lies
+        between a message and its copies.
+        """
+        self._reading = False
+        connections, self._connections = self._connections, []
+        for connection in connections:
+            connection.leave()
+
+
 class Owner(Protocol):
     """Who a connection belongs to. It is called from the event loop, never from within its own calls."""
+
+    leaving: Leaving
 
     def opened(self, connection: Connection) -> None: ...
 
@@ -52,6 +85,7 @@ class Connection(asyncio.Protocol):
         self.take: Callable[[bytes], None] | None = None
         """Reads what comes instead of the decoder, from when it is set; it may raise FrameError."""
         self._loop = asyncio.get_running_loop()
+        self._leaving = owner.leaving
         self._decoder = ViewDecoder()
         self._transport: asyncio.Transport | None = None
         self._batch: list[bytes] = []
@@ -94,11 +128,11 @@ class Connection(asyncio.Protocol):
         if self.over:
             return
         self.bytes_in += len(data)
-        self.heard_at = self._loop.time()
         if len(data) >= _LARGE and self._transport is not None and not self._transport.is_closing():
             # More is there. A loop would go on reading for megabytes before it writes what it has read so far.
             self._transport.pause_reading()
             self._loop.call_soon(self._resume)
+        self._leaving.begin()
         try:
             if self.take is not None:
                 self.take(data)
@@ -108,6 +142,9 @@ class Connection(asyncio.Protocol):
             if error.frames:
                 self.owner.received(self, list(error.frames))
             self.close(f"it sent what is no frame: {error}")
+        finally:
+            self._leaving.leave()
+        self.heard_at = self._loop.time()
 
     def _resume(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
@@ -152,13 +189,13 @@ class Connection(asyncio.Protocol):
             self._mark()
         else:
             if not self._batch:
-                self._loop.call_soon(self._leave)
+                self._leaving.add(self)
             self._batch.append(data)
 
     def close(self, reason: str = "") -> None:
         """End it after what was written has left; nothing more is read."""
         self._reason = self._reason or reason
-        self._leave()
+        self.leave()
         self.over = True
         if self._transport is not None:
             self._transport.close()
@@ -170,7 +207,8 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """Give the transport what was written so far; it sends what the other end takes at once."""
         batch, self._batch = self._batch, []
         if not batch or self._transport is None or self.over:
             return

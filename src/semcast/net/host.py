@@ -15,7 +15,7 @@ from collections import deque
 
 from semcast.model import SemcastError
 from semcast.net.clocks import Clocks
-from semcast.net.connection import Connection
+from semcast.net.connection import Connection, Leaving
 from semcast.net.door import Door, Front
 from semcast.protocol.codec import AnyView
 from semcast.protocol.frames import AnyFrame, Data, Greeting, Hello, Leg, Ping, Pong, ProtocolError, Tally
@@ -40,6 +40,7 @@ class Host:
         self.peers: dict[str, Connection] = {}
         """By name; a connection is here between its hello and its end."""
         self.clocks = Clocks()
+        self.leaving = Leaving()
         self.fronts: list[Front] = []
         self.doors: set[Door] = set()
         self.dropped = 0
