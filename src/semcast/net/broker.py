@@ -200,21 +200,33 @@ class BrokerHost(Host):
             peer.take = partial(self._take, peer, self.node.crossing.passage(peer.name, peer.held))
 
     def _take(self, peer: Connection, passage: Passage, data: bytes) -> None:
+        """Do what a piece of bytes asks for; what goes on leaves before it is counted."""
+        # Only sizes are kept until then: a part that has left gives its memory back to the parts behind it.
+        passed: list[tuple[str, int, int, int]] = []
+        free = self._runner.free
         try:
             for found in passage.feed(data):
-                kind = type(found)
-                if kind is Passed and self._runner.trouble:
-                    self.dropped += found.frames  # type: ignore[union-attr, operator]
-                elif kind is Passed and not self._runner.holding:
-                    self._pass(found)  # type: ignore[arg-type]
-                elif kind is Received:
-                    self.received(peer, [found.frame])  # type: ignore[union-attr]
-                elif kind is Local:
-                    self._runner.feed(found)  # type: ignore[arg-type]
+                if free and type(found) is Passed:
+                    if self._pass(found):
+                        passed.append((found.to, len(found.data), found.messages, found.frames))
                 else:
-                    self._runner.also(found)  # type: ignore[arg-type]
+                    self._take_other(peer, found)
+                    free = self._runner.free
         finally:
+            self.leaving.leave()
+            for to, size, messages, frames in passed:
+                self._meter(to, size, messages, frames)
             self.links[peer.name].came(*passage.came())
+
+    def _take_other(self, peer: Connection, found: Command | Local | Received) -> None:
+        if isinstance(found, Received):
+            self.received(peer, [found.frame])
+        elif isinstance(found, Local):
+            self._runner.feed(found)
+        elif isinstance(found, Passed) and self._runner.trouble:
+            self.dropped += found.frames
+        else:
+            self._runner.also(found)
 
     def frame(self, peer: Connection, frame: AnyView) -> None:
         if isinstance(frame, DataView):
@@ -299,7 +311,8 @@ class BrokerHost(Host):
             if isinstance(command, Send):
                 self._send(command.to, command.frame)
             elif isinstance(command, Passed):
-                self._pass(command)
+                if self._pass(command):
+                    self._meter(command.to, len(command.data), command.messages, command.frames)
             elif isinstance(command, Handed):
                 taker = self.near.get(command.to)
                 if taker is not None:
@@ -307,15 +320,19 @@ class BrokerHost(Host):
             elif isinstance(command, Note):
                 self.notes[command.what] += command.details["messages"] if command.what == "shed" else 1
 
-    def _pass(self, passed: Passed) -> None:
+    def _pass(self, passed: Passed) -> bool:
+        """Write whole frames to a neighbour; was it there?"""
         peer = self.peers.get(passed.to)
         if peer is None:
             self.dropped += passed.frames
-            return
+            return False
         peer.write(passed.data)
-        meter = self.links.get(passed.to)
+        return True
+
+    def _meter(self, to: str, size: int, messages: int, frames: int) -> None:
+        meter = self.links.get(to)
         if meter is not None:
-            meter.left(len(passed.data), passed.messages, passed.frames)
+            meter.left(size, messages, frames)
 
     def _send(self, to: str, frame: AnyFrame) -> None:
         local = self.locals.get(to)

@@ -1,9 +1,9 @@
 """One TCP connection: frames in, frames out, bounded, with what is urgent before what is not.
 
 What a piece of bytes causes leaves as soon as the piece has been read, in one call per connection; all else that is
-written within one turn of the event loop leaves at its end. While the other end does not take, frames wait in a queue of
-our own, where heartbeats and control frames overtake data; when much waits, the owner is told, and stops sending data
-before memory runs out.
+written within one turn of the event loop leaves at its end. While the other end does not take, frames wait in a queue
+of our own, where heartbeats and control frames overtake data; when much waits, the owner is told, and stops sending
+data before memory runs out.
 """
 
 from __future__ import annotations

@@ -71,9 +71,9 @@ class Runner:
         return self._over
 
     @property
-    def holding(self) -> bool:
-        """Do commands wait for the disk?"""
-        return bool(self._held)
+    def free(self) -> bool:
+        """May what is decided beside the machine be done at once?"""
+        return not self._held and not self.trouble
 
     def start(self) -> None:
         """Let time go by for the machine."""

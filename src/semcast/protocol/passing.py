@@ -11,8 +11,8 @@ from contextlib import suppress
 from functools import cache
 from itertools import accumulate
 from types import ModuleType
-from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +26,9 @@ from semcast.protocol.machine import Command, Local, Note, Passed, Received
 
 ROOM = 1 << 17
 _ALL_ROOM = 1 << 24
+_SMALL = 1 << 12
+"""Bytes of a piece that are copied to where an array lies already: making one costs more, most of all when nothing has
+happened for a while and the processor has to fetch the code for it."""
 _NOWHERE = -1
 _MORE, _FULL = 0, 1  # as in passing_kernels
 
@@ -95,7 +98,7 @@ def _tables(rows: list[tuple[bytes, int, int]]) -> tuple[NDArray[np.uint8], NDAr
     return keys, np.array(found, np.int64).reshape(-1, 4)
 
 
-class _Run(NamedTuple):
+class _Run(msgspec.Struct, gc=False):
     """What a pass decided."""
 
     found: list[Command | Local]
@@ -138,11 +141,11 @@ class Crossing:
         return self._lanes
 
     def pass_on(self, data: bytes, array: NDArray[np.uint8], at: int, sender: str | None) -> _Run:
-        """Decide the frames from ``at`` on, as far as the kernel can."""
+        """Decide the frames from ``at`` on, as far as the kernel can; ``array`` begins with the data."""
         lanes = self.lanes()
         end, why, frames, messages = _kernels().pass_on(
-            array, at, lanes.numbers.get(sender or "", _NOWHERE), lanes.keys, lanes.tables, lanes.slots, lanes.links,
-            lanes.rows, lanes.congested(self._broker.congested), lanes.states, lanes.room,
+            array, at, len(data), lanes.numbers.get(sender or "", _NOWHERE), lanes.keys, lanes.tables, lanes.slots,
+            lanes.links, lanes.rows, lanes.congested(self._broker.congested), lanes.states, lanes.room,
         )  # fmt: skip
         found = self._found(lanes, data, at, sender) if frames else []
         return _Run(found, end, why, frames, messages)
@@ -164,8 +167,8 @@ class Crossing:
                     same, same_end = data[at:upto], upto
                 part = same
             found.append(Passed(name, part, frames, messages))
-        if found and isinstance(found[-1], Passed) and found[-1].to == self._broker.me:
-            found[-1] = Local(sender or self._broker.me, tuple(_frames(found[-1].data)))
+        if frames:  # the last is the gateway here
+            found[-1] = Local(sender or self._broker.me, tuple(_frames(part)))
         return found
 
     def pass_large(self, view: DataView, sender: str | None) -> list[Command | Local]:
@@ -208,6 +211,8 @@ class Passage:
         self.sender = sender
         self._crossing = crossing
         self._held = Held() if held is None else held
+        self._small_array = np.empty(_SMALL, np.uint8)
+        self._small = self._small_array.data
         self._bytes = self._messages = self._frames = 0
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[Command | Local | Received]:
@@ -242,7 +247,7 @@ class Passage:
 
     def _read(self, data: bytes) -> Generator[Command | Local | Received, None, int]:
         """Returns where the last whole frame ends."""
-        array = np.frombuffer(data, np.uint8)
+        array = self._array(data)
         at = 0
         while len(data) - at >= PREFIX.size:
             if data[at + 5] == DATA:
@@ -260,6 +265,13 @@ class Passage:
             yield from self._one(data[at:end])
             at = end
         return at
+
+    def _array(self, data: bytes) -> NDArray[np.uint8]:
+        """An array that begins with these bytes."""
+        if len(data) > _SMALL:
+            return np.frombuffer(data, np.uint8)
+        self._small[: len(data)] = data
+        return self._small_array
 
     def _one(self, data: bytes) -> list[Command | Local] | list[Received]:
         """A frame that a pass leaves out."""

@@ -291,14 +291,14 @@ def pass_many(  # type: ignore[no-untyped-def]
 
 @njit(
     types.UniTuple(types.int64, 4)(
-        _BYTES, types.int64, types.int64, _BYTES, types.int64[:, ::1], types.int64[::1], types.int64[::1],
+        _BYTES, types.int64, types.int64, types.int64, _BYTES, types.int64[:, ::1], types.int64[::1], types.int64[::1],
         types.uint64[:, ::1], types.uint8[::1], *_OUT,
     ),
     cache=True,
     nogil=True,
 )  # fmt: skip
-def pass_on(piece, start, sender, keys, tables, slots, links, rows, congested, states, room):  # type: ignore[no-untyped-def]
-    """Decide all Data frames from ``start`` on for every link but the sender's.
+def pass_on(piece, start, stop, sender, keys, tables, slots, links, rows, congested, states, room):  # type: ignore[no-untyped-def]
+    """Decide all Data frames from ``start`` to ``stop`` for every link but the sender's.
 
     Returns where it ended and why, and how many frames and messages that were.
 
@@ -322,11 +322,11 @@ def pass_on(piece, start, sender, keys, tables, slots, links, rows, congested, s
     chosen = np.empty(1, np.int64)
     states[:] = 0
     states[:, UPTO] = start
-    while len(piece) - at >= PREFIX:
+    while stop - at >= PREFIX:
         size = np.int64(load4(piece, at)) + 4
         if size < HEADER or size > MAX_FRAME + 4 or piece[at + 4] != VERSION or piece[at + 5] != DATA:
             return at, OTHER, frames, messages
-        if size > len(piece) - at:
+        if size > stop - at:
             return at, MORE, frames, messages
         end = at + size
         count = np.int64(load4(piece, at + 12))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import selectors
+import socket
+import time
+
 import numpy as np
 import pytest
 
 from semcast.experiments.bench.forward.counting import ByBytes, ByFrames
+from semcast.experiments.bench.forward.load import Line, all_have
 from semcast.experiments.bench.forward.run import _targets
 from semcast.experiments.bench.forward.wire import (
     GATEWAYS_PER_LINK,
@@ -37,6 +42,46 @@ def test_messages_of_one_length_are_counted_by_bytes() -> None:
     counter = ByBytes(nats_message_bytes(3, "fan01"))
     counter.add(len(b"MSG fan01 1 3\r\nabc\r\n"))
     assert counter.messages == 1
+
+
+@pytest.mark.parametrize("room", [7, 64, 4096])
+def test_a_message_is_there_when_every_line_has_it_whatever_comes_before_and_however_it_is_cut(room: int) -> None:
+    message = frames(("c", 1), "s", [b"x" * 30], [1], 1)
+    with selectors.DefaultSelector() as selector:
+        lines, ends = _lines(selector, 3, room)
+        for end, before in zip(ends, (b"", encode(Beat(1.0)), 2 * encode(Beat(1.0))), strict=True):
+            end.sendall(before + message)
+        wanted = {id(line): 1.0 for line in lines}
+        all_have(selector, wanted, time.perf_counter() + 60)
+        assert not wanted
+        assert [line.counter.messages for line in lines] == [1, 1, 1]
+        _close(lines, ends)
+
+
+def test_a_line_that_gets_nothing_is_left_and_what_others_got_is_counted() -> None:
+    with selectors.DefaultSelector() as selector:
+        lines, ends = _lines(selector, 2, 4096)
+        ends[0].sendall(frames(("c", 1), "s", [b"x"], [1], 1))
+        wanted = {id(line): 1.0 for line in lines}
+        all_have(selector, wanted, time.perf_counter() + 0.05)
+        assert list(wanted) == [id(lines[1])]
+        assert [line.counter.messages for line in lines] == [1, 0]
+        _close(lines, ends)
+
+
+def _lines(selector: selectors.BaseSelector, count: int, room: int) -> tuple[list[Line], list[socket.socket]]:
+    pairs = [socket.socketpair() for _ in range(count)]
+    lines = []
+    for one, _ in pairs:
+        buffer = bytearray(room)
+        lines.append(Line(one, buffer, ByFrames(buffer)))
+        selector.register(one, selectors.EVENT_READ, lines[-1])
+    return lines, [other for _, other in pairs]
+
+
+def _close(lines: list[Line], ends: list[socket.socket]) -> None:
+    for end in (*ends, *(line.socket for line in lines)):
+        end.close()
 
 
 def test_every_message_goes_over_every_link_with_a_mask_of_its_own() -> None:
