@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import select
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import uvloop
 from semcast.net.broker import BrokerHost
 from semcast.net.view import OverlayView
 from semcast.protocol.codec import Decoder, encode
-from semcast.protocol.frames import AnyFrame, Data, Entry, Hello, Install, Tally, TreeLink
+from semcast.protocol.frames import AnyFrame, Data, Entry, Hello, Install, Ping, Tally, TreeLink
 from semcast.trees.topology import Broker, Link, Topology
 
 KEY = ("c0", 1)
@@ -82,6 +84,32 @@ def test_what_comes_right_behind_the_hello_is_not_lost(tmp_path: Path) -> None:
         await receiver.until(1)
         sender.writer.write(second[20:] + encode(data(3, 1)))
         assert await receiver.until(3) == [data(1, 1), data(2, 1), data(3, 1)]
+
+    played(tmp_path, play)
+
+
+def test_what_a_piece_causes_leaves_before_the_event_loop_turns(tmp_path: Path) -> None:
+    async def play(host: BrokerHost) -> None:
+        sender = Neighbour("a", host)
+        await sender.connect()
+        where, port = host.address.split(":")
+        receivers = {name: socket.create_connection((where, int(port))) for name in "bc"}
+        for name, line in receivers.items():
+            line.sendall(encode(Hello(name, "broker", 1)))
+        while len(host.peers) < 3:
+            await asyncio.sleep(0.01)
+        first, second = encode(data(1, 3)), encode(data(2, 1))
+        came: dict[str, list[AnyFrame]] = {name: [] for name in receivers}
+        host.peers["a"].data_received(first + second + encode(tally(2, {0: 2, 1: 1})))
+        for name, line in receivers.items():  # no await from here on: the loop stands still
+            decoder = Decoder()
+            while len(came[name]) < 4 - (name == "c"):
+                assert select.select([line], [], [], 10)[0], "nothing left"
+                came[name] += [frame for frame in decoder.feed(line.recv(1 << 16)) if not isinstance(frame, Ping)]
+            line.close()
+        assert came["b"][1:] == [data(1, 1), data(2, 1), tally(2, {0: 2})]
+        assert came["c"][1:] == [data(1, 2), tally(2, {1: 1})]
+        assert [host.links[name].messages_out for name in "abc"] == [0, 2, 1]
 
     played(tmp_path, play)
 
