@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
@@ -75,6 +76,10 @@ def test_running_session_takes_settings_that_can_still_change(spark: SparkSessio
 
 def test_workers_run_this_python(spark: SparkSession) -> None:
     assert set(workers(spark, "sys.executable")) == {sys.executable}
+
+
+def test_workers_have_the_pyspark_that_is_installed_and_not_one_to_compile_first(spark: SparkSession) -> None:
+    assert set(workers(spark, "__import__('pyspark').__file__")) == {pyspark.__file__}
 
 
 def test_workers_are_forked_with_the_kernels_loaded(spark: SparkSession) -> None:

@@ -15,14 +15,14 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
 from semcast.model import SemcastError
+from semcast.pipeline.launchers import installed
 
 OLDEST = 17  # what Spark 4.3 asks for
 _PROBE_SECONDS = 60  # a cold start on a loaded machine takes seconds; a hung one must not hang us
@@ -163,61 +163,10 @@ def _behind_launcher(java: Java, binary: Path, environ: Mapping[str, str]) -> Ja
     script = os.fsencode(_LAUNCHER.format(title=_TITLE, java=shlex.quote(str(binary.absolute())), more=more))
     # The script is the key: another version or place of Java has another launcher, never a stale one.
     name = f"java-{java.version}-{hashlib.sha256(script).hexdigest()[:12]}"
-    for folder in _folders(environ):
-        try:
-            return replace(java, home=_install(script, folder / name))
-        except OSError:
-            continue
-    return java
+    launcher = installed(script, Path(name, "bin", "java"), environ)
+    return java if launcher is None else replace(java, home=launcher.parent.parent)
 
 
 def _is_launcher(java: Path) -> bool:
     with open(java, "rb") as file:
         return os.fsencode(_TITLE) in file.read(200)
-
-
-def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
-    cache = environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(cache):  # the XDG specification: relative ones are to be ignored
-        yield Path(cache, "semcast")
-    home = environ.get("HOME", "")
-    if os.path.isabs(home):
-        yield Path(home, ".cache", "semcast")
-    yield Path(tempfile.gettempdir(), f"semcast-{os.getuid()}")
-
-
-def _install(script: bytes, home: Path) -> Path:
-    """Write the launcher to ``home/bin/java`` unless it is there; OSError where it could not be run safely.
-
-    Many processes may do this at once: each writes its own file and renames it into place.
-    """
-    java = home / "bin" / "java"
-    home.parent.parent.mkdir(parents=True, exist_ok=True)
-    for folder in (home.parent, home, java.parent):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        _refuse_unsafe(folder)
-    if not (java.is_file() and java.read_bytes() == script):
-        _write(script, java)
-    if not os.access(java, os.X_OK):  # also where the file system is mounted noexec
-        raise PermissionError(f"{java} cannot be executed")
-    return home
-
-
-def _refuse_unsafe(folder: Path) -> None:
-    """Refuse a folder that others may write to: under a shared temporary folder anyone could plant a java."""
-    status = folder.stat()
-    owners = {status.st_uid, folder.lstat().st_uid}  # a symbolic link has an owner of its own
-    if owners != {os.getuid()} or status.st_mode & 0o022:
-        raise PermissionError(f"{folder} is open to other users")
-
-
-def _write(script: bytes, java: Path) -> None:
-    handle, draft = tempfile.mkstemp(dir=java.parent, prefix=".java-")
-    try:
-        with open(handle, "wb") as file:
-            file.write(script)
-        os.chmod(draft, 0o700)
-        os.replace(draft, java)
-    except OSError:
-        os.unlink(draft)
-        raise

@@ -23,6 +23,7 @@ from semcast.model import SemcastError
 from semcast.pipeline.datasource import register
 from semcast.pipeline.interrupts import interruptible
 from semcast.pipeline.java import Java, find_java
+from semcast.pipeline.launchers import worker_python
 
 _MIB = 1 << 20
 _LOCAL = re.compile(r"local(\[(?P<cores>\d+)?.*\])?$")
@@ -133,7 +134,7 @@ def _variables(java: Java, master: str) -> dict[str, str]:
         return {"PYSPARK_PYTHON": sys.executable, **os.environ, **variables}
     # A SPARK_HOME or PYSPARK_PYTHON of another installation would bring another Spark, or workers without semcast.
     home = str(Path(pyspark.__file__).parent)
-    return {**variables, "SPARK_HOME": home, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    return {**variables, "SPARK_HOME": home, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": worker_python()}
 
 
 @contextmanager
