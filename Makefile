@@ -21,6 +21,7 @@ demo: $(READY) ## a stream matched on Spark, and a whole overlay, on this machin
 	.venv/bin/semcast demo
 
 test: $(READY) ## every test that does not take minutes
+	$(RUN) tools/kernels.py
 	$(RUN) -m pytest -m "not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations 30
 
 check: $(READY) ## format, lint, types, layers, file sizes and unit tests: in under a minute
@@ -34,7 +35,7 @@ check-code:
 	$(RUN) tools/largest_files.py src tests tools
 
 check-units:
-	$(RUN) -m pytest -q tests/unit
+	$(RUN) -m pytest -q -n 2 --dist loadfile tests/unit
 
 soak: $(READY) ## the tests that take minutes
 	$(RUN) -m pytest -m slow --timeout 3600 || { code=$$?; test $$code -eq 5 && echo "no test is marked slow"; }

@@ -16,6 +16,7 @@ import pytest
 from semcast.pipeline.java import find_java
 
 KAFKA = "3.9.1"
+_QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # for a JVM that lives for seconds
 CACHE = Path(__file__).parents[2] / "build" / "kafka"
 _POM = """<project><modelVersion>4.0.0</modelVersion><groupId>t</groupId><artifactId>t</artifactId><version>1</version>
 <dependencies>{}</dependencies></project>"""
@@ -95,7 +96,7 @@ class Kafka:
 
     def produce(self, topic: str, lines: Iterable[str]) -> None:
         """Returns when all are acknowledged."""
-        command = [self._java, "-cp", self._classpath, "kafka.tools.ConsoleProducer"]
+        command = [self._java, *_QUICK, "-cp", self._classpath, "kafka.tools.ConsoleProducer"]
         options = ["--bootstrap-server", self.address, "--topic", topic, "--producer-property", "acks=all"]
         subprocess.run([*command, *options], input="\n".join(lines), text=True, check=True, capture_output=True)
 
@@ -109,9 +110,9 @@ def kafka(folder: Path) -> Iterator[Kafka]:
     properties = folder / "server.properties"
     properties.write_text(_PROPERTIES.format(port=port, controller=controller, logs=folder / "kafka"))
     format_ = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
-    subprocess.run([java, "-cp", classpath, *format_], check=True, capture_output=True)
+    subprocess.run([java, *_QUICK, "-cp", classpath, *format_], check=True, capture_output=True)
     with (folder / "kafka.log").open("wb") as log:
-        command = [java, "-Xmx512m", "-cp", classpath, "kafka.Kafka", str(properties)]
+        command = [java, "-Xmx512m", *_QUICK, "-cp", classpath, "kafka.Kafka", str(properties)]
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
         _listening(port, process)
