@@ -2,6 +2,7 @@
 # pyproject.toml is newer. Paths are relative throughout: make cannot handle a blank in an absolute one.
 
 PYTHON ?=
+WORKERS ?= 2
 RUN := .venv/bin/python
 READY := .venv/.ready
 
@@ -13,6 +14,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' Makefile | awk -F@ '{ printf "%-16s %s\n", $$1, $$2 }'
 	@echo
 	@echo "  PYTHON=/path/to/python3.12 chooses the Python (3.11 or newer) that .venv is made from."
+	@echo "  WORKERS=3 has so many processes run tests, each with a Spark of its own."
 
 $(READY): requirements.lock pyproject.toml tools/venv.sh
 	@sh tools/venv.sh "$(PYTHON)"
@@ -22,7 +24,7 @@ demo: $(READY) ## a stream matched on Spark, and a whole overlay, on this machin
 
 test: $(READY) ## every test that does not take minutes
 	$(RUN) tools/kernels.py
-	$(RUN) -m pytest -m "not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations 30
+	$(RUN) -m pytest -m "not slow" -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 30
 
 check: $(READY) ## format, lint, types, layers, file sizes and unit tests: in under a minute
 	@$(MAKE) --no-print-directory -j2 check-code check-units
@@ -35,7 +37,7 @@ check-code:
 	$(RUN) tools/largest_files.py src tests tools
 
 check-units:
-	$(RUN) -m pytest -q -n 2 --dist loadfile tests/unit
+	$(RUN) -m pytest -q -n $(WORKERS) --dist loadfile tests/unit
 
 soak: $(READY) ## the tests that take minutes
 	$(RUN) -m pytest -m slow --timeout 3600 || { code=$$?; test $$code -eq 5 && echo "no test is marked slow"; }
