@@ -35,3 +35,12 @@ def test_the_pipeline_is_measured_beside_its_ceiling(
     }
     assert all(one["same"] and one["plan_s"] > 0 for one in report["reorganisations"])
     assert len(capsys.readouterr().out.splitlines()) >= 7
+
+
+def test_a_part_is_measured_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = {name: Workload(name, 2_000, 50, 2, 0.7) for name in ("W1", "W2")}
+    monkeypatch.setattr(pipeline, "WORKLOADS", tiny)
+    bench(["pipeline"], only=["swap"], quick=True, out=tmp_path / "pipeline.json")
+    report = json.loads((tmp_path / "pipeline.json").read_text())
+    assert set(report["swaps"]) == {"W1", "W2"}
+    assert [report[part] for part in ("found", "reorganisations", "latency_ms", "targets")] == [{}, [], {}, []]

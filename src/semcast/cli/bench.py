@@ -29,7 +29,8 @@ def bench(
         typer.Option(
             "--only",
             metavar="WORKLOAD",
-            help="Only this workload: W1 to W4 of matching, news or auction of xpath; may be repeated.",
+            help="Only this workload or part: W1 to W4 of matching, news or auction of xpath, W1, W2, swap, masked, "
+            "semcast or latency of pipeline; may be repeated.",
         ),
     ] = None,
     profiles: Annotated[

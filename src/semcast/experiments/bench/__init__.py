@@ -10,7 +10,7 @@ from semcast.experiments.bench.clients import run_mqtt, run_publish
 from semcast.experiments.bench.forward import run_forward
 from semcast.experiments.bench.matching import Options, run_matching
 from semcast.experiments.bench.mixed import run_mixed
-from semcast.experiments.bench.pipeline import run_pipeline
+from semcast.experiments.bench.pipeline import PIPELINE_PARTS, run_pipeline
 from semcast.experiments.bench.schemes import run_schemes
 from semcast.experiments.bench.semantic import run_semantic
 from semcast.experiments.bench.topics import run_topics
@@ -32,8 +32,8 @@ BENCHMARKS = {
     "trees": run_trees,
     "xpath": run_xpath,
 }
-PARTS = {"matching": tuple(WORKLOADS), "xpath": tuple(SCHEMAS)}
-"""The workloads that a benchmark can be limited to, by name."""
+PARTS = {"matching": tuple(WORKLOADS), "pipeline": PIPELINE_PARTS, "xpath": tuple(SCHEMAS)}
+"""The workloads or parts that a benchmark can be limited to, by name."""
 
 __all__ = [
     "BENCHMARKS",

@@ -24,7 +24,7 @@ from semcast.experiments.bench.conjunctions import read_conjunctions
 from semcast.experiments.bench.latency import latencies
 from semcast.experiments.bench.matching import Options
 from semcast.experiments.bench.race import Contender, Lap, Say, race, sized, with_children
-from semcast.experiments.bench.reorganise import notes, reorganisations
+from semcast.experiments.bench.reorganise import SCHEMES, notes, reorganisations
 from semcast.experiments.bench.report import machine, versions
 from semcast.experiments.bench.spark import SparkPlan, Stream, _drain, _queries
 from semcast.experiments.workloads import WORKLOADS, Workload
@@ -36,6 +36,8 @@ _GATEWAYS = 32
 _CHANNELS = 4
 _SIZES = {"W1": 0.4, "W2": 0.2}
 """Workload → the share of the ceiling that is wanted."""
+PIPELINE_PARTS = (*_SIZES, "swap", *SCHEMES, "latency")
+"""What can be measured by itself: a workload against its ceiling, plan swaps, reorganisations by scheme, latency."""
 
 
 class _InSpark:
@@ -111,11 +113,12 @@ def star_plan(profiles: Sequence[str], rng: np.random.Generator) -> Plan:
 def run_pipeline(options: Options, say: Say) -> dict[str, Any]:
     """Measure and return the report, as plain data."""
     begin = time.perf_counter()
-    found = {name: _inside_spark(WORKLOADS[name], options, say) for name in _SIZES}
-    swaps = {name: _swap(WORKLOADS[name], options, say) for name in _SIZES}
-    plans = reorganisations(WORKLOADS["W1"], options, say)
-    with tempfile.TemporaryDirectory(prefix="semcast-bench-") as folder:
-        delays = latencies(Path(folder), 20 if options.quick else 200, say)
+    parts = options.only or PIPELINE_PARTS
+    found = {name: _inside_spark(WORKLOADS[name], options, say) for name in _SIZES if name in parts}
+    swaps = {name: _swap(WORKLOADS[name], options, say) for name in _SIZES if "swap" in parts}
+    schemes = [scheme for scheme in SCHEMES if scheme in parts]
+    plans = reorganisations(WORKLOADS["W1"], schemes, options, say) if schemes else []
+    delays = _latencies(20 if options.quick else 200, say) if "latency" in parts else {}
     return {
         "benchmark": "pipeline",
         "quick": options.quick,
@@ -129,6 +132,11 @@ def run_pipeline(options: Options, say: Say) -> dict[str, Any]:
         "targets": _targets(found, delays, options.quick),
         "seconds": round(time.perf_counter() - begin, 1),
     }
+
+
+def _latencies(messages: int, say: Say) -> dict[str, dict[str, float]]:
+    with tempfile.TemporaryDirectory(prefix="semcast-bench-") as folder:
+        return latencies(Path(folder), messages, say)
 
 
 def _inside_spark(workload: Workload, options: Options, say: Say) -> dict[str, Any]:
@@ -231,8 +239,10 @@ def _targets(found: dict[str, Any], delays: dict[str, dict[str, float]], quick: 
     targets = [
         (f"{name} inside Spark: share of the ceiling", least, None, found[name]["of_ceiling_wall"])
         for name, least in _SIZES.items()
+        if name in found
     ]
-    wanted = [*targets, ("an inline stream over three hops: p50 in ms", None, 20.0, delays["inline stream"]["p50"])]
+    inline = [one["p50"] for name, one in delays.items() if name == "inline stream"]
+    wanted = [*targets, *(("an inline stream over three hops: p50 in ms", None, 20.0, p50) for p50 in inline)]
     return [
         {
             "target": name,

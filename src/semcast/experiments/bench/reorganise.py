@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ _QUICK = 20
 _BROKERS, _GATEWAYS, _CHANNELS = 100, 32, 8
 
 
-def reorganisations(workload: Workload, options: Options, say: Say) -> list[dict[str, Any]]:
+def reorganisations(workload: Workload, schemes: Sequence[str], options: Options, say: Say) -> list[dict[str, Any]]:
     """A record per scheme and size: seconds by the wall clock, and CPU seconds of all processes."""
     from semcast.pipeline.reorganise import reorganised
     from semcast.pipeline.session import session
@@ -31,7 +32,7 @@ def reorganisations(workload: Workload, options: Options, say: Say) -> list[dict
     spark = session("semcast bench", "local[2]")
     cpu = with_children().get("cpu", time.process_time)
     records = []
-    for scheme in SCHEMES:
+    for scheme in schemes:
         for profiles, samples in SIZES:
             size = (profiles // _QUICK, samples // _QUICK) if options.quick else (profiles, samples)
             say(f"reorganisation: {scheme}, {size[0]:,} profiles, {size[1]:,} samples")
