@@ -8,6 +8,7 @@ and py4j then has the connections of all threads closed, those that are made a m
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import subprocess
 import threading
@@ -18,8 +19,31 @@ from types import FrameType
 from typing import NoReturn
 
 from py4j.clientserver import ClientServerConnection
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
+
+_STOPPED = re.compile(r"java\.(lang|io|nio)\.\S*Interrupt\w*|Job \S+ cancelled")
+
+
+class BatchStopped(Exception):
+    """A batch of a streaming query that was interrupted, or whose jobs were cancelled, in few words.
+
+    Spark looks for an interrupt in what a batch raised with a pattern that takes a level of stack per letter. py4j's
+    error brings Java's stack along, nine thousand letters: the query's thread dies of it, on a thousand lines.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "py4j.protocol.Py4JJavaError: An error occurred while calling for a batch that was stopped: "
+            "java.lang.InterruptedException"  # in the words by which Spark knows it
+        )
+
+
+def is_stopped(error: BaseException) -> bool:
+    """Was a job ended by who stops its query or cancels it, and not by what it does?"""
+    return isinstance(error, (Py4JJavaError, PySparkException)) and _STOPPED.search(str(error)) is not None
 
 
 @contextmanager
@@ -83,13 +107,15 @@ def _cancel(context: SparkContext) -> None:
 
 def _silence() -> None:
     """Keep two libraries from printing what reaches the caller as an exception anyway."""
-    root = logging.getLogger()
-    if _is_news not in root.filters:
-        root.addFilter(_is_news)
+    for logger in (logging.getLogger(), logging.getLogger("py4j.clientserver")):
+        if _is_news not in logger.filters:
+            logger.addFilter(_is_news)
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """False for py4j's report, made to the root logger, that a call to the JVM was interrupted."""
+    """False for py4j's reports that a call to the JVM was interrupted, made to the root logger, or a batch stopped."""
+    if record.exc_info and record.exc_info[0] is BatchStopped:
+        return False
     return not (record.module == "java_gateway" and "while sending command" in str(record.msg))

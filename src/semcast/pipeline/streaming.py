@@ -22,6 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from semcast.client import connect_blocking
 from semcast.pipeline.behind import Lag
 from semcast.pipeline.feeds import Feed, read_feed
+from semcast.pipeline.interrupts import BatchStopped, is_stopped
 from semcast.pipeline.match import shared
 from semcast.pipeline.options import Where, overlay_of
 from semcast.pipeline.plans import StreamMatching
@@ -30,6 +31,7 @@ from semcast.pipeline.tasks import TALLY, Job, Task, checked, followed_here
 from semcast.protocol.frames import Switch
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # local properties of Spark's streaming jobs
+_STOP_S = 5.0
 _DEAD = "payload binary, place string, reason string"
 
 
@@ -111,6 +113,21 @@ class Pipeline:
         self._client.close()
 
     def _batch(self, frame: DataFrame, number: int) -> None:
+        try:
+            self._done_with(frame, number)
+        except Exception as error:
+            if not is_stopped(error):
+                raise
+            self._await_stop()
+            raise BatchStopped from None
+
+    def _await_stop(self) -> None:
+        """Ctrl-C cancels jobs and stops the query, whichever comes first; stopped it ends without a word."""
+        end = time.monotonic() + _STOP_S
+        while self._query is not None and self._query.isActive and time.monotonic() < end:
+            time.sleep(0.05)
+
+    def _done_with(self, frame: DataFrame, number: int) -> None:
         begun = time.perf_counter()
         swap_s = self._follow()
         load, job = self._load, self.job
