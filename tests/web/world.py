@@ -63,7 +63,7 @@ class World:
     async def _live(self, live: asyncio.Event, ended: asyncio.Event) -> None:
         addresses = self.overlay.whole.addresses()
         gateways = [name for name, host in self.overlay.whole.brokers.items() if "gateway" in host.roles]
-        async with _clients([addresses[gateway] for gateway in gateways]) as clients:
+        async with clients_of([addresses[gateway] for gateway in gateways]) as clients:
             reading = []
             for place, (stream, profile) in enumerate(PROFILES):
                 bound = 0.5 if place == 0 else 5000.0 if place == 1 else None
@@ -84,7 +84,8 @@ class World:
 
 
 @asynccontextmanager
-async def _clients(addresses: list[str]) -> AsyncIterator[list[Client]]:
+async def clients_of(addresses: list[str]) -> AsyncIterator[list[Client]]:
+    """One at each address."""
     clients = [Client(address) for address in addresses]
     try:
         for client in clients:

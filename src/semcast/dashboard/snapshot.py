@@ -10,6 +10,7 @@ import msgspec
 
 from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan
+from semcast.protocol.semantic_node import SEMNET
 from semcast.protocol.streams import Stream
 from semcast.trees.topology import Topology
 
@@ -52,6 +53,11 @@ class Snapshot:
     def profiles(self) -> dict[str, ProfileText]:
         """By the id that plans call them by."""
         return {it["id"]: ProfileText(it["stream"], it["language"], it["profile"]) for it in self.wanted}
+
+    @property
+    def routers(self) -> bool:
+        """Is it a network of semantic routers, which have filters instead of channels?"""
+        return bool(self.overlay["scheme"] == SEMNET)
 
     @property
     def brokers(self) -> dict[str, Json]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
+from semcast.dashboard.routers import matches
 from semcast.dashboard.snapshot import Json, Snapshot
 from semcast.matching import language
 from semcast.model import ProfileError, SemcastError
-from semcast.model.message import Message, ProfileText
-from semcast.protocol.filters import Filter, covers, parsed
+from semcast.model.message import ProfileText
+from semcast.protocol.filters import covers, parsed
 from semcast.protocol.streams import Stream
 
 _SHOWN = 20
@@ -69,11 +67,6 @@ def tried(found: Snapshot, stream: str, text: str) -> Json:
     }
 
 
-def matches(profiles: Mapping[str, ProfileText], seen: list[Json]) -> list[list[str]]:
-    """Per message the names of the profiles that match it, by the engines that sources and gateways use."""
-    return Filter(profiles).match([_message(one) for one in seen])
-
-
 def why(found: Snapshot, session: str) -> Json:
     """The latest messages that a subscriber was sent: by which part of its profile, over which channel, which way."""
     gateway, told = next(
@@ -117,14 +110,6 @@ def _latest(found: Snapshot, stream: str) -> Iterator[Json]:
     """The latest messages of a stream, of all sources, the newest first by their event time."""
     held = [seen for told in found.samples.values() for seen in told["streams"].get(stream, ())]
     yield from sorted(held, key=lambda seen: seen["time_ms"], reverse=True)
-
-
-def _message(seen: Json) -> Message:
-    if "json" in seen:
-        payload = msgspec.json.encode(seen["json"])
-    else:
-        payload = seen["payload"].encode() if "payload" in seen else b64decode(seen["base64"])
-    return Message(seen["stream"], payload, seen.get("topic"), seen["time_ms"], seen.get("key"))
 
 
 def _plain(seen: Json) -> Json:

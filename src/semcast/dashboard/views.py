@@ -29,7 +29,10 @@ def summary(found: Snapshot, rates: Rates, comparison: Comparison | None) -> Jso
         "brokers": len(brokers),
         "up": sum(broker["up"] for broker in brokers),
         "channels": status["channels"],
-        "profiles": status["subscriptions"],
+        "filters": _in_routers(found, "filters"),
+        "filter_nodes": _in_routers(found, "filter_nodes"),
+        "profiles": len(found.wanted) if found.routers else status["subscriptions"],
+        "version": _version(found),
         "sessions": sum(len(held) for held in found.sessions.values()),
         "published_s": rates.per_second("published"),
         "delivered_s": rates.per_second("delivered"),
@@ -37,6 +40,20 @@ def summary(found: Snapshot, rates: Rates, comparison: Comparison | None) -> Jso
         "measured": rates.growth("transmissions") / published if published >= 1 else None,
         **{name: costs.get(name) for name in ("plan", "spt", "unicast", "oracle")},
     }
+
+
+def _in_routers(found: Snapshot, what: str) -> int | None:
+    """Of all routers together; None where brokers are none."""
+    if not found.routers:
+        return None
+    return sum(int(broker["router"][what]) for broker in found.brokers.values() if "router" in broker)
+
+
+def _version(found: Snapshot) -> str:
+    """Changes whenever the overlay's graph or trees may have."""
+    status = found.status
+    trees = [len(channel.tree) for channel in found.planned.channels] if found.routers and found.planned else []
+    return " ".join(map(str, (status["term"], status["epoch"], status["channels"], len(found.brokers), *trees)))
 
 
 def overlay(found: Snapshot) -> Json:
@@ -121,8 +138,13 @@ def broker(found: Snapshot, rates: Rates, name: str, trees: Json | None) -> Json
 
 
 def channels(found: Snapshot, rates: Rates, comparison: Comparison | None) -> Json:
-    """Each channel: what it carries, for whom, how much, and how much of that was wanted."""
+    """Each channel: what it carries, for whom, how much, and how much of that was wanted.
+
+    Routers have none: of them it is told what they filter by, and what that kept back.
+    """
     plan = found.planned
+    if found.routers:
+        return {"epoch": 0, "scheme": found.overlay["scheme"], "channels": [], "routers": _routers(found, rates)}
     if plan is None:
         return {"epoch": 0, "scheme": found.overlay["scheme"], "channels": []}
     rows = []
@@ -146,6 +168,20 @@ def channels(found: Snapshot, rates: Rates, comparison: Comparison | None) -> Js
             }
         )
     return {"epoch": plan.epoch, "scheme": plan.scheme, "channels": rows}
+
+
+def _routers(found: Snapshot, rates: Rates) -> list[Json]:
+    counted = ("filters", "filter_nodes", "packets_in", "packets_out", "filtered", "updates_out")
+    return [
+        {
+            "id": name,
+            "roles": list(broker["roles"]),
+            "up": broker["up"],
+            "out_s": sum(rates.per_second(("transmissions", f"{name}>{to}")) for to in broker.get("links", {})),
+            **{key: broker["router"][key] if "router" in broker else None for key in counted},
+        }
+        for name, broker in found.brokers.items()
+    ]
 
 
 def _text(found: Snapshot, profile: str) -> str:

@@ -16,6 +16,7 @@ from semcast.client.client import addresses_of
 from semcast.dashboard.asking import Asking, NoAnswer
 from semcast.dashboard.comparison import Comparison, compare
 from semcast.dashboard.rates import Counter, History, Rates
+from semcast.dashboard.routers import completed
 from semcast.dashboard.snapshot import Json, Snapshot
 from semcast.model import SemcastError
 
@@ -84,7 +85,7 @@ class Watcher:
         get = self._asking.get
         changed = before is None or _version(before.status) != _version(status)
         overlay, events = await asyncio.gather(get(address, "/overlayz"), get(address, "/eventz"))
-        if changed or before is None:
+        if before is None or (changed and not before.routers):
             plan, wanted = await asyncio.gather(get(address, "/planz"), get(address, "/subz"))
             wanted = wanted["subscriptions"]
         else:
@@ -93,8 +94,7 @@ class Watcher:
         found.channels.update(before.channels if before is not None else {})
         found.sessions.update(before.sessions if before is not None else {})
         found.samples.update(before.samples if before is not None else {})
-        await self._ask_brokers(found)
-        return found
+        return await self._ask_brokers(found)
 
     async def _leader(self) -> tuple[str, Json]:
         """The coordinator that leads, and its status; else one that answers, which is the case while they change."""
@@ -132,7 +132,7 @@ class Watcher:
             raise reason or NoAnswer("the broker there knows no coordinator")
         return answering
 
-    async def _ask_brokers(self, found: Snapshot) -> None:
+    async def _ask_brokers(self, found: Snapshot) -> Snapshot:
         sources, gateways = found.having("source"), found.having("gateway")
         questions = [
             self._put(found, name, "/channelz", found.channels) for name in dict.fromkeys([*sources, *gateways])
@@ -145,8 +145,11 @@ class Watcher:
         await asyncio.gather(*questions)
         for gone in found.sessions.keys() - set(gateways):
             del found.sessions[gone]  # nobody is served there now
+        if due and found.routers:
+            found = await asyncio.to_thread(completed, found)
         if due and (self._comparing is None or self._comparing.done()):
             self._comparing = asyncio.create_task(self._compare(found))
+        return found
 
     async def _put(
         self, found: Snapshot, broker: str, path: str, where: dict[str, Any], part: str | None = None

@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from semcast.model.message import Message, packed, unpacked
+from semcast.protocol.following import Routed
 from semcast.protocol.frames import Append, Refused
 from semcast.protocol.frames.semantic import Packet
 from semcast.protocol.machine import Command, Note, Send, Settings
 from semcast.protocol.source import Source
 from semcast.protocol.stores import Log, Notes, Record
 from semcast.protocol.streams import Streams
+
+_UNROUTED = Routed((), ())
+"""Who wants a packet, and which way it goes, only the routers find out."""
 
 
 class SemanticSource(Source):
@@ -50,6 +54,7 @@ class SemanticSource(Source):
             Record(end + 1 + place, origin, first + place, 0, (), packed(message))
             for place, message in enumerate(messages)
         )
+        self.sampling.take_all(end + 1, 0, messages, [_UNROUTED] * len(messages))
 
     def _frames(self, records: list[Record]) -> Iterable[Packet]:
         for record in records:

@@ -23,11 +23,12 @@ function figure(title, value, beside = "") {
 }
 
 function head(told) {
-  by("overlay-name").textContent = `${told.name} · ${told.scheme} · epoch ${told.epoch}${told.phase === "settled" ? "" : ` (${told.phase})`}`;
+  by("overlay-name").textContent = `${told.name} · ${told.scheme}${told.scheme === "semnet" ? "" : ` · epoch ${told.epoch}`}${told.phase === "settled" ? "" : ` (${told.phase})`}`;
   const beside = told.spt ? `SPT ${cost(told.spt)}` : "";
   by("figures").replaceChildren(
     figure("brokers up", `${told.up}`, `of ${told.brokers}`),
-    figure("channels", whole(told.channels), told.profiles === null ? "" : `${whole(told.profiles)} profiles`),
+    told.scheme === "semnet" ? figure("filters", whole(told.filters), `${whole(told.profiles)} profiles`)
+      : figure("channels", whole(told.channels), told.profiles === null ? "" : `${whole(told.profiles)} profiles`),
     figure("subscribers", whole(told.sessions)),
     figure("published", rate(told.published_s), "/s"),
     figure("delivered", rate(told.delivered_s), "/s"),

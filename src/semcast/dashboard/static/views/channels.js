@@ -19,22 +19,39 @@ class Channels {
       { title: "useful / received", number: true, cell: row => row.received ? `${whole(row.useful)} / ${whole(row.received)}` : "–" },
       { title: "noise", number: true, cell: row => percent(row.noise, 1) },
     ], row => row.id);
+    this.routers = new Table(null, [
+      { title: "router", cell: row => row.up ? row.id : `${row.id} (down)` },
+      { title: "roles", cell: row => row.roles.join(", ") || "interior" },
+      { title: "filters", number: true, cell: row => whole(row.filters) },
+      { title: "nodes", number: true, cell: row => whole(row.filter_nodes) },
+      { title: "packets out /s", number: true, cell: row => rate(row.out_s) },
+      { title: "packets in", number: true, cell: row => whole(row.packets_in) },
+      { title: "packets out", number: true, cell: row => whole(row.packets_out) },
+      { title: "kept back", number: true, cell: row => whole(row.filtered) },
+      { title: "updates out", number: true, cell: row => whole(row.updates_out) },
+    ], row => row.id);
+    this.legend = h("p", { class: "small dim" });
     this.empty = h("p", { class: "empty", hidden: true }, "There is no channel yet: a plan is made when somebody subscribes. Try it: ", h("a", { href: "#try" }, "watch a profile"), ".");
     this.overlaps = h("div", {});
     this.together = h("div", {}, h("h2", {}, "How profiles overlap"), this.overlaps);
-    this.element = h("section", { "aria-label": "Channels" }, this.about, this.table.element, this.empty,
-      h("p", { class: "small dim" }, "Reach: of a channel's gateways, the share that a message is for (masks leave the others out). Noise: what came to a gateway and nobody there wanted."),
+    this.element = h("section", { "aria-label": "Channels" }, this.about, this.table.element, this.routers.element, this.empty, this.legend,
       this.together);
     this.at = -Infinity;
   }
 
   async update() {
     const told = await get("/api/channels");
-    this.about.textContent = told.channels.length ? `Epoch ${told.epoch}, scheme ${told.scheme}.` : "";
+    const routers = told.routers ?? [];
+    this.about.textContent = routers.length ? "Scheme semnet: there are no channels. A router has a filter per port, the union of what is wanted behind it, and passes a packet on where it matches."
+      : told.channels.length ? `Epoch ${told.epoch}, scheme ${told.scheme}.` : "";
+    this.legend.textContent = routers.length ? "Nodes: the size of the filters. Kept back: copies that were not sent, as nobody behind the port wants them."
+      : "Reach: of a channel's gateways, the share that a message is for (masks leave the others out). Noise: what came to a gateway and nobody there wanted.";
     this.table.show(told.channels);
+    this.routers.show(routers);
+    this.routers.element.hidden = !routers.length;
     this.together.hidden = told.channels.some(channel => channel.profiles === null); // of a recorded run nobody knows them
     this.table.element.hidden = !told.channels.length;
-    this.empty.hidden = told.channels.length > 0;
+    this.empty.hidden = told.channels.length > 0 || routers.length > 0;
     if (performance.now() - this.at > 5000 && !this.overlaps.querySelector("canvas:is(:hover, :focus)")) {
       this.at = performance.now();
       this.known = await get("/api/overlaps");

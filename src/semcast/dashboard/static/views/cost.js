@@ -32,15 +32,15 @@ class Cost {
       { title: "", text: true, cell: row => row.meaning },
     ], row => row.name);
     this.about = h("p", { class: "small dim" });
+    this.plans = h("p", { class: "small dim" }, "Vertical lines: a new plan; solid where it was decided anew from what was sampled.");
     this.charts = h("div", {}, h("h2", {}, "Link transmissions per message"), key(SERIES), this.chart.element,
-      h("p", { class: "small dim" }, "Vertical lines: a new plan; solid where it was decided anew from what was sampled."),
-      this.table.element, this.about, h("h2", {}, "Messages a second"), key(TRAFFIC), this.traffic.element);
+      this.plans, this.table.element, this.about, h("h2", {}, "Messages a second"), key(TRAFFIC), this.traffic.element);
     this.empty = h("p", { class: "empty", hidden: true }, "Nothing was published since this page watches. Publish something: ", h("code", {}, "semcast publish STREAM FILE"), ".");
     this.element = h("section", { "aria-label": "Cost" }, this.empty, this.charts);
   }
 
-  async update() {
-    const told = await get("/api/cost"), { compared } = told;
+  async update(summary) {
+    const routers = summary?.scheme === "semnet", told = await get("/api/cost"), { compared } = told;
     const any = compared !== null || told.points.some(point => point.measured !== null);
     this.empty.hidden = any;
     this.charts.hidden = !any;
@@ -51,7 +51,9 @@ class Cost {
     if (!compared) return;
     const beside = value => !value || !compared.plan ? "" : Math.abs(compared.plan / value - 1) < .005 ? "as cheap"
       : `${Math.abs(100 * (compared.plan / value - 1)).toFixed(0)} % ${compared.plan < value ? "cheaper" : "dearer"}`;
-    this.table.show(Object.entries(MEANING).map(([name, meaning]) => ({ name: name.replace("_", " "), value: compared[name], beside: name === "plan" ? "" : beside(compared[name]), meaning })));
-    this.about.textContent = `Counted on the latest ${whole(compared.messages)} messages, plan ${compared.epoch}. Stretch ${cost(compared.stretch)}; deliveries that nobody wanted: ${cost(compared.extra)} per message.`;
+    this.table.show(Object.entries(MEANING).map(([name, meaning]) => ({ name: name.replace("_", " "), value: compared[name], beside: name === "plan" ? "" : beside(compared[name]),
+      meaning: routers && name === "plan" ? "the routers' trees and filters, counted on the latest messages" : meaning })));
+    this.plans.hidden = routers;
+    this.about.textContent = `Counted on the latest ${whole(compared.messages)} messages${routers ? "" : `, plan ${compared.epoch}`}. Stretch ${cost(compared.stretch)}; deliveries that nobody wanted: ${cost(compared.extra)} per message.`;
   }
 }

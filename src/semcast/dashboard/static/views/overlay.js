@@ -10,11 +10,13 @@ class Overlay {
   constructor() {
     this.scheme = "now"; this.channel = null; this.broker = null; this.known = "";
     const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": "The overlay's brokers and links. Arrow keys move, plus and minus zoom, 0 shows all. Brokers can be chosen in the list beside it." });
+    this.names = Object.fromEntries(Object.entries(SCHEMES).map(([id, title]) => [id, h("span", {}, title)]));
     this.costs = Object.fromEntries(Object.keys(SCHEMES).map(id => [id, h("span", { class: "mono" })]));
     this.schemes = h("fieldset", { class: "segments" }, h("legend", {}, "loads under"),
-      Object.entries(SCHEMES).map(([id, title]) => h("label", {}, h("input", { type: "radio", name: "scheme", value: id, checked: id === "now",
-        onchange: () => { this.scheme = id; this.reload(); } }), title, " ", this.costs[id])));
+      Object.keys(SCHEMES).map(id => h("label", {}, h("input", { type: "radio", name: "scheme", value: id, checked: id === "now",
+        onchange: () => { this.scheme = id; this.reload(); } }), this.names[id], " ", this.costs[id])));
     this.note = h("p", { class: "small dim" });
+    this.trees = h("h3", {}, "Channels");
     this.chips = h("div", { class: "chips", role: "group", "aria-label": "channels" });
     this.picker = h("select", { id: "broker", onchange: () => this.choose(this.picker.value || null) }, h("option", { value: "" }, "choose a broker …"));
     this.details = h("div", { id: "broker-details" });
@@ -27,7 +29,7 @@ class Overlay {
       h("div", { class: "split" },
         h("div", {}, h("div", { class: "stage" }, canvas, zoom), legend()),
         h("div", { class: "stack" },
-          h("div", { class: "panel" }, h("h3", {}, "Channels"), this.chips),
+          h("div", { class: "panel" }, this.trees, this.chips),
           h("div", { class: "panel" }, h("label", { class: "field" }, "Broker", this.picker), this.details))));
     this.graph = new Graph(canvas, id => this.choose(id));
     canvas.graph = this.graph; // who measures how long a frame takes finds it here
@@ -36,8 +38,11 @@ class Overlay {
   repaint() { this.graph.paint(); this.listChannels(); }
 
   async update(summary) {
-    const known = `${summary?.term} ${summary?.epoch} ${summary?.channels}`, recorded = summary?.profiles === null;
+    const known = summary?.version, recorded = summary?.profiles === null;
     this.recorded = recorded;
+    this.routers = summary?.scheme === "semnet";
+    this.trees.textContent = this.routers ? "Trees" : "Channels";
+    this.names.now.textContent = this.routers ? "as it is" : SCHEMES.now;
     this.schemes.hidden = recorded;
     if (!this.overlay || known !== this.known || recorded) {
       this.overlay = await get("/api/overlay");
@@ -71,8 +76,8 @@ class Overlay {
       "data-channel": channel?.id ?? "", onclick: () => this.light(channel?.id ?? null) }, ...label);
     const { channels } = this.overlay ?? { channels: [] };
     if (!channels.some(channel => channel.id === this.channel)) this.channel = null;
-    this.chips.replaceChildren(...(channels.length ? [chip(null, "all")] : [h("p", { class: "dim small" }, "No channels: nobody has subscribed yet.")]),
-      ...channels.map(channel => chip(channel, swatch(channel), channel.id)));
+    this.chips.replaceChildren(...(channels.length ? [chip(null, "all")] : [h("p", { class: "dim small" }, this.routers ? "No trees: nobody has subscribed yet." : "No channels: nobody has subscribed yet.")]),
+      ...channels.map(channel => chip(channel, swatch(channel), this.routers ? `from ${channel.id}` : channel.id)));
     this.graph.light(channels.find(channel => channel.id === this.channel) ?? null);
   }
 
@@ -111,10 +116,19 @@ class Overlay {
       h("h3", {}, "Links"), small(["to", "out /s", "in /s", "round trip"], told.links.map(link =>
         [link.up ? link.to : `${link.to} (down)`, rate(link.out_s), rate(link.in_s), ms(link.rtt_ms)])),
       h("h3", {}, "Tables"), told.trees === null ? h("p", { class: "small dim" }, "It does not answer.")
+        : told.trees.length && told.trees[0].filters ? h("div", {}, told.trees.map(filters))
         : told.trees.length ? small(["channel", "from", "to", "by"], told.trees.map(tree =>
           [`${tree.channel} v${tree.version}`, tree.parent ?? "–", [...tree.children, ...(tree.gateway_here ? ["clients"] : [])].join(", ") || "–", tree.forwards_by]))
         : h("p", { class: "small dim" }, "It is on no tree."));
   }
+}
+
+// What a router passes on in one tree: by each port what is wanted behind it.
+function filters(tree) {
+  const wanted = Object.entries(tree.filters).map(([port, text]) => [port, whole(tree.filter_nodes[port]), h("details", {}, h("summary", {}, "what"), h("code", {}, text))]);
+  const silent = tree.nothing_wanted_by.length ? h("p", { class: "small dim" }, `Nothing is wanted behind ${tree.nothing_wanted_by.join(", ")}.`) : null;
+  const none = !wanted.length && !silent ? h("p", { class: "small dim" }, "No router lies behind it.") : null;
+  return h("div", {}, h("p", { class: "small" }, `Tree ${tree.tree}`), wanted.length ? small(["port", "nodes", "wanted behind it"], wanted) : null, silent, none);
 }
 
 function small(titles, rows) {

@@ -28,7 +28,8 @@ class Subscribers {
     this.rows = [];
   }
 
-  async update() {
+  async update(summary) {
+    this.tree = summary?.scheme === "semnet" ? "tree from" : "channel";
     this.rows = (await get("/api/subscribers")).subscribers;
     this.show();
   }
@@ -54,7 +55,7 @@ class Subscribers {
       this.dialog.replaceChildren(close, h("div", { class: "stack" }, h("h2", {}, "Why does it get this?"),
         h("div", {}, "It asked at ", h("b", {}, told.gateway), ` for messages of ${told.stream} that match`, h("pre", {}, told.profile)),
         told.parts.length > 1 ? h("p", { class: "small dim" }, `Any of ${told.parts.length} alternatives is enough.`) : null,
-        told.messages.length ? told.messages.map(reason) : h("p", { class: "dim" }, `Of the latest messages that went to ${told.gateway} (${whole(told.looked_at)} of this stream) none matches it.`)));
+        told.messages.length ? told.messages.map(message => reason(message, this.tree)) : h("p", { class: "dim" }, `Of the latest messages that went to ${told.gateway} (${whole(told.looked_at)} of this stream) none matches it.`)));
     } catch (error) {
       this.dialog.replaceChildren(close, h("p", { class: "trouble" }, error.message));
     }
@@ -68,10 +69,10 @@ function bound(row) {
     row.expected_delay_ms !== null ? h("div", { class: "small" }, `expect ${ms(row.expected_delay_ms)}`) : null);
 }
 
-function reason({ message, because, way }) {
+function reason({ message, because, way }, tree) {
   return h("div", { class: "panel" }, h("h3", {}, message.id), h("pre", {}, content(message)),
     because.length ? h("p", { class: "small" }, "It matches ", because.map((part, place) => [place ? " and " : "", h("code", {}, part)])) : null,
-    way.map(({ channel, path, also_to }) => h("div", { class: "small" }, h("div", { class: "path" }, `channel ${channel}: `, path.length
+    way.map(({ channel, path, also_to }) => h("div", { class: "small" }, h("div", { class: "path" }, `${tree} ${channel}: `, path.length
       ? path.flatMap((broker, place) => place ? ["→", h("b", {}, broker)] : [h("b", {}, broker)]) : h("span", { class: "dim" }, "over a tree of an earlier plan")),
       also_to.length ? h("p", { class: "dim" }, `the same copy was also for ${also_to.join(", ")}`) : null)));
 }

@@ -1,7 +1,7 @@
 // A profile that somebody types: what it means, how much it matches, and what matches it now.
 import { clock, content, get, h, percent, whole } from "../dom.js";
 
-const HINTS = { relational: "price > 10 AND symbol = 'IBM'", xpath: "/story[@lang='en']", topic: "plant/*/pressure", semantic: "" };
+const HINTS = { relational: "price > 10 AND symbol = 'IBM'", xpath: "/story[@lang='en']", topic: "plant/*/pressure", semantic: 'prefix m <urn:maps>; m:chart {m:region = "3"}' };
 const MOST = 100;
 
 export function make() { return new Try(); }
