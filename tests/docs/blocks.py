@@ -8,6 +8,7 @@ A comment right above a block is a *mark*; readers of the page do not see it.
 ``output``               the block shows what the one before it printed; ``…`` stands for what varies
 ``deployment``           the block is a whole deployment's file
 ``part of a deployment`` the same, of which the page shows only a part
+``several hosts``        commands of hosts of their own, which tests/docs/test_deployment.py runs
 ``message``              a message; the table below it says which profiles match it
 ``profile``, ``topology``, ``websocket``, ``interest``, ``descriptor``  what reads the block
 =======================  ==============================================================================================

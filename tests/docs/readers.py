@@ -6,6 +6,9 @@ import configparser
 import json
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from itertools import takewhile
@@ -22,7 +25,7 @@ from semcast.cli import _register, app
 from semcast.net.config import read_config
 from semcast.pipeline.records import read_profiles
 from semcast.trees import Topology
-from tests.docs.blocks import ROOT, Block, as_shown
+from tests.docs.blocks import ROOT, Block, as_shown, commands
 from tests.docs.stage import PATIENCE_S, Stage
 
 _ROW = re.compile(r"\| `(.+?)` \| (yes|no) \|")
@@ -110,6 +113,26 @@ def read_unit(block: Block, stage: Stage) -> None:
     program, _, words = unit["Service"]["ExecStart"].partition(" ")
     assert program.endswith("/semcast"), str(block)
     check_options(f"semcast {words}", str(block))
+    _verify_unit(block, stage, program)
+
+
+def _verify_unit(block: Block, stage: Stage, program: str) -> None:
+    """Ask systemd itself, where it is: it says what it does not know, and does not fail for it."""
+    systemd = shutil.which("systemd-analyze")
+    if systemd is None:
+        return
+    named = re.search(r"/etc/systemd/system/(\S+\.service)", block.text)
+    assert named, f"{block} does not say where it goes"
+    file = stage.folder / named[1]
+    file.write_text(block.text.replace(program, sys.executable))
+    done = subprocess.run([systemd, "verify", file], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout + done.stderr) == (0, ""), f"{block}\n{done.stdout}{done.stderr}"
+
+
+def check_commands(block: Block, stage: Stage) -> None:
+    """Commands of several hosts at a time; tests/docs/test_deployment.py runs them."""
+    for command in commands(block):
+        check_options(command.line, str(block))
 
 
 def check_options(line: str, where: str) -> None:
@@ -145,5 +168,6 @@ READERS: dict[tuple[str, str], Callable[[Block, Stage], None]] = {
     ("text", "interest"): read_interest,
     ("xml", "descriptor"): read_descriptor,
     ("ini", "unit"): read_unit,
+    ("sh", "several hosts"): check_commands,
     **{(language, "message"): match_table for language in ("json", "text", "xml")},
 }

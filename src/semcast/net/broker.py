@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
@@ -67,16 +67,17 @@ class BrokerHost(Host):
         view: OverlayView,
         folder: Path,
         *,
+        coordinators: Sequence[str] = (),
         executor: Executor | None = None,
         failed: Callable[[str, BaseException], None] | None = None,
     ) -> None:
+        """``coordinators`` are addresses where some may be that the view does not know yet."""
         topology, settings = view.overlay(), view.tuned()
-        if name not in topology.numbers:
-            raise SemcastError(f"the overlay {view.name!r} has no broker {name!r}")
-        self.roles = topology.brokers[topology.numbers[name]].roles
+        self.roles = view.roles(name)
         self.store = BrokerStore(folder, source=SOURCE in self.roles)
         super().__init__(name, incarnation=self.store.incarnation, beat_s=settings.beat_s, dead_s=settings.dead_s)
         self.view = view
+        self._coordinators = coordinators
         self.settings = settings
         self.streams = view.declared()
         self.neighbours = sorted(
@@ -113,6 +114,8 @@ class BrokerHost(Host):
         self.node.crossing.lanes()  # loads what is compiled before the first message waits for it
         await self.listen(address)
         self._reach()
+        if set(self.view.candidates) - self.view.coordinators.keys():
+            self.meet(set(self._coordinators) - set(self.view.coordinators.values()))
         self.begin()
         self._runner.start()
         self._report()
@@ -177,13 +180,16 @@ class BrokerHost(Host):
         if peer.role != "coordinator":
             return
         told = OverlayView.decoded(greeting.overlay)
+        coordinators = self.view.coordinators
+        if peer.name not in coordinators and peer.name in told.coordinators:
+            coordinators = coordinators | {peer.name: told.coordinators[peer.name]}
         members = dict(self.view.members)
         for name, member in told.members.items():
             if name not in members or member.incarnation >= members[name].incarnation:
                 members[name] = member
-        if members == self.view.members:
+        if (members, coordinators) == (self.view.members, self.view.coordinators):
             return
-        self.view = msgspec.structs.replace(self.view, members=members, version=told.version)
+        self.view = msgspec.structs.replace(self.view, members=members, coordinators=coordinators, version=told.version)
         self._reach()
         again = self.greeting(peer)
         for other in self.peers.values():

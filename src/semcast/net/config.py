@@ -95,6 +95,7 @@ class Deployed(msgspec.Struct, frozen=True):
             self.topology.to_json(),
             origins=config.origins,
             routers=config.routers,
+            candidates=tuple(config.coordinator_names()),
             delays=config.delays,
         )
 

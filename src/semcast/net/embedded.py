@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -120,10 +120,12 @@ async def start_broker(
     address: str,
     executor: ThreadPoolExecutor | None = None,
     failed: Failed | None = None,
+    coordinators: Sequence[str] = (),
 ) -> BrokerHost:
-    """Start one broker of an overlay whose coordinators are known."""
+    """Start one broker of an overlay of which a coordinator is known; others may come up at these addresses."""
+    view.roles(name)  # who is none is told before it waits
     await asyncio.get_running_loop().run_in_executor(None, warm, view.languages())
-    host = BrokerHost(name, view, folder, executor=executor, failed=failed)
+    host = BrokerHost(name, view, folder, coordinators=coordinators, executor=executor, failed=failed)
     for warning in host.store.warnings:
         log.warning("%s: %s", name, warning)
     host.fronts.append(MqttFront(host))

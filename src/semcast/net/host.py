@@ -12,6 +12,7 @@ import logging
 import random
 import time
 from collections import deque
+from collections.abc import Iterable
 
 from semcast.model import SemcastError
 from semcast.net.clocks import Clocks
@@ -126,6 +127,11 @@ class Host:
             if name not in self.peers and (task is None or task.done()):
                 self._dialling[name] = self._loop.create_task(self._keep_dialling(name))
 
+    def meet(self, addresses: Iterable[str]) -> None:
+        """Be connected to who is at these addresses, as soon as somebody is; their names are not known yet."""
+        for address in addresses:
+            self._dialling[address] = self._loop.create_task(self._meet(address))
+
     # --- what subclasses do
 
     def frame(self, peer: Connection, frame: AnyView) -> None:
@@ -231,6 +237,13 @@ class Host:
             await self._dial(name, self._wanted[name])
             if name in self.peers:
                 return
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, _LONGEST_S)
+
+    async def _meet(self, address: str) -> None:
+        """Dial until somebody answers, whoever it is."""
+        pause = _FIRST_S
+        while not self._stopping and not await self._dial("", address):
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _LONGEST_S)
 

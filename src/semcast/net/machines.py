@@ -39,7 +39,7 @@ def node_of(
     return Node(
         name,
         neighbours=neighbours,
-        coordinators=sorted(view.coordinators),
+        coordinators=sorted({*view.coordinators, *view.candidates}),
         settings=settings,
         notes=store.notes,
         log=store.log,

@@ -46,6 +46,8 @@ class OverlayView(msgspec.Struct, frozen=True):
     """Web pages of these origins may publish; ``*``: of all."""
     routers: dict[str, Role] = {}
     """Under semnet: the role of a router, where it is not the one that its place gives it."""
+    candidates: tuple[str, ...] = ()
+    """All coordinators that the deployment has; where those are that nobody has met yet, is not known."""
     delays: str = "measured"
     """What staleness bounds are planned with: the links' delays as brokers measure them, or those of the topology."""
 
@@ -72,6 +74,13 @@ class OverlayView(msgspec.Struct, frozen=True):
 
         assert self.topology is not None
         return Topology.from_json(self.topology)
+
+    def roles(self, broker: str) -> tuple[str, ...]:
+        """A broker's roles by the topology; SemcastError where that has no such broker."""
+        topology = self.overlay()
+        if broker not in topology.numbers:
+            raise SemcastError(f"the overlay {self.name!r} has no broker {broker!r}")
+        return topology.brokers[topology.numbers[broker]].roles
 
     def declared(self) -> Streams:
         return Streams(self.streams)
