@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semcast.cli import render
+from semcast.cli.doctor import memory
 from semcast.cli.options import Json
 from semcast.model import SemcastError
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from semcast.dashboard import Dashboard
     from semcast.experiments.demo import Outcome
 
+FIRST_TIME = "the first time code is compiled, which takes a minute or two"
 _CHUNK = 50_000
 
 
@@ -44,6 +46,9 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SemcastError(f"{out}: cannot be made ({error.strerror})") from error
+    for finding in memory():
+        if finding.advice:
+            render.say(f"memory is short, {finding.detail}: {finding.advice}")
     result, spark = _matching(messages, profiles, out, seed)
     live = _live(spark, out, seconds, brokers, subscribers, seed, keep, port) if seconds > 0 else None
     if json:
@@ -56,15 +61,15 @@ def _matching(messages: int, profiles: int, out: Path, seed: int) -> tuple[dict[
     texts = quotes.profiles(profiles, seed)
     profile_file, stream, plot = out / "profiles.jsonl", out / "quotes.parquet", out / "demand.png"
     _write_profiles(profile_file, texts)
-    with render.step("starting Spark"):
+    with render.step(f"loading ({FIRST_TIME})"):
         from semcast.pipeline.demand import demand
         from semcast.pipeline.progress import watched
         from semcast.pipeline.session import session
-
+    with render.step("starting Spark"):
         spark = session("semcast demo")
     with render.step(f"generating {messages:,} quotes") as shown, watched(spark, shown.report):
         _stream(spark, messages, seed).write.mode("overwrite").parquet(str(stream))
-    with render.step("compiling the kernels (once per machine)"):
+    with render.step(f"getting the matcher ready ({FIRST_TIME})"):
         from semcast.matching.relational import kernels
 
         kernels.warm()
@@ -82,7 +87,7 @@ def _matching(messages: int, profiles: int, out: Path, seed: int) -> tuple[dict[
 def _live(
     spark: SparkSession, out: Path, seconds: float, brokers: int, subscribers: int, seed: int, keep: bool, port: int
 ) -> dict[str, Any]:
-    with render.step("compiling the brokers' kernels (once per machine, a minute or two)"):
+    with render.step(f"getting the brokers ready ({FIRST_TIME})"):
         from semcast.experiments.demo import LiveDemo, Scale
         from semcast.net.serve import run
         from semcast.net.warm import warm

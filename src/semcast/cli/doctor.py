@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import shutil
@@ -25,6 +26,11 @@ _MEMORY, _DISK = 3 * _GIB, 2 * _GIB
 _FILES = 1024
 _SLOW_SYNC_MS = 50.0
 _PACKAGES = ("pyspark", "pyarrow", "numpy", "numba", "lxml", "msgspec", "uvloop", "mqtt5")
+_PORTS = {
+    7400: "examples/up.toml wants it: change it under [ports] there, or stop who has it",
+    7402: "examples/up.toml wants it: change it under [ports] there, or stop who has it",
+    7480: "`semcast dashboard` wants it: give it another one with --port; `semcast demo` takes a free one itself",
+}
 _PROGRAMS = {
     "mosquitto": "tests and `semcast bench forward`",
     "nats-server": "`semcast bench forward`",
@@ -51,12 +57,13 @@ def doctor(
     Ends with 1 where something is broken.
     """
     checks: list[Callable[[], Iterable[Finding]]] = [
-        _python, _packages, _java, _memory, lambda: _disk(folder), _files, _ports, _overlay, _programs,
+        _python, _packages, _java, memory, lambda: _disk(folder), _files, _ports, _overlay, _programs,
     ]  # fmt: skip
     if not quick:
         checks.insert(3, _spark)
     found: list[Finding] = []
-    with render.step("looking around"):
+    spark = "" if quick else "; the first time code is compiled, which takes a minute or two"
+    with render.step(f"looking around{spark}"):
         for check in checks:
             found.extend(check())
     if json:
@@ -117,14 +124,27 @@ def _spark() -> Iterator[Finding]:
         yield Finding("Spark", state, f"matched a batch, {seconds:.0f} s with its start")
 
 
-def _memory() -> Iterator[Finding]:
+def memory() -> Iterator[Finding]:
+    """What programs may still take, of the machine and of this container's share."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         there = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
         return  # other systems count it in other ways
-    advice = "" if there >= _MEMORY else "Spark and a demo take about 3 GiB: stop something, or run a smaller demo"
+    there = int(min(there, _share()))
+    smaller = "`semcast demo --messages 100000 --profiles 1000 --brokers 10 --subscribers 60`"
+    advice = "" if there >= _MEMORY else f"Spark and a demo take about 3 GiB: stop something, or try {smaller}"
     yield Finding("memory", "fine" if not advice else "poor", f"{there / _GIB:.1f} GiB to be had", advice)
+
+
+def _share(folder: Path = Path("/sys/fs/cgroup")) -> float:
+    """What is left of a container's memory, with what the file cache would give back; infinite without a limit."""
+    try:
+        most, used, stat = ((folder / f"memory.{name}").read_text() for name in ("max", "current", "stat"))
+    except OSError:
+        return math.inf
+    cache = sum(int(line.split()[1]) for line in stat.splitlines() if line.startswith("inactive_file "))
+    return int(most) - int(used) + cache if most.strip().isdigit() else math.inf
 
 
 def _disk(folder: Path) -> Iterator[Finding]:
@@ -161,6 +181,14 @@ def _ports() -> Iterator[Finding]:
             yield Finding("loopback", "fine", "listens and connects")
     except OSError as error:
         yield Finding("loopback", "broken", str(error), "brokers on this machine cannot reach each other")
+    for port, use in _PORTS.items():
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what has just been closed is free
+            try:
+                probe.bind(("127.0.0.1", port))
+                yield Finding(f"port {port}", "fine", "free")
+            except OSError as error:
+                yield Finding(f"port {port}", "poor", error.strerror or str(error), use)
 
 
 def _overlay() -> Iterator[Finding]:

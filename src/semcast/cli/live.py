@@ -71,7 +71,8 @@ async def _publish(
     last = done[-1].id if done else None
     if json:
         render.data({"published": len(done), "refused": refused, "last": last})
-    render.say(f"{len(done):,} messages are durable{f', the last is {last}' if last else ''}; {refused:,} were refused")
+    durable = "1 message is" if len(done) == 1 else f"{len(done):,} messages are"
+    render.say(f"{durable} durable{f', the last is {last}' if last else ''}; {refused:,} were refused")
     if refused:
         raise typer.Exit(1)
 

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -22,6 +24,8 @@ stdout = Console(highlight=False)
 stderr = Console(stderr=True, highlight=False)
 
 _LOG_SECONDS = 5.0
+_LONGEST = 240
+"""Columns of a line off a terminal."""
 
 
 def say(text: str) -> None:
@@ -44,13 +48,29 @@ def data(value: Any) -> None:
 
 
 def table(title: str, columns: Sequence[str] | None, rows: Sequence[Sequence[str]], console: Console = stderr) -> None:
-    """A table; every column but the first is right-aligned."""
-    shown = Table(title=title, title_justify="left", title_style="bold", show_header=columns is not None)
+    """A table; every column but the first is right-aligned.
+
+    What is too wide for a terminal loses its lines before its text is wrapped. Off a terminal nothing is wrapped that
+    fits into a long line, so that a row is one.
+    """
+    shown = _table(title, columns, rows, box.HEAVY_HEAD)
+    wide = Measurement.get(console, console.options.update(width=_LONGEST, max_width=_LONGEST), shown).maximum
+    if not console.is_terminal:
+        console = Console(file=console.file, width=max(wide, console.width), highlight=False)
+    elif wide > console.width:
+        shown = _table(title, columns, rows, box.SIMPLE_HEAD)
+    console.print(shown)
+
+
+def _table(title: str, columns: Sequence[str] | None, rows: Sequence[Sequence[str]], lines: box.Box) -> Table:
+    dense = lines is box.SIMPLE_HEAD
+    shown = Table(title=title, title_justify="left", title_style="bold", show_header=columns is not None, box=lines)
+    shown.pad_edge, shown.collapse_padding = not dense, dense
     for at, column in enumerate(columns or [""] * len(rows[0])):
-        shown.add_column(column, justify="right" if at else "left")
+        shown.add_column(column, justify="right" if at else "left", overflow="fold")
     for row in rows:
         shown.add_row(*(escape(cell) for cell in row))
-    console.print(shown)
+    return shown
 
 
 class Step:

@@ -23,7 +23,8 @@ def show_status(found: dict[str, Any]) -> None:
     head = f"{found['overlay']}: {found['scheme']}, epoch {found['epoch']} ({found['phase']})"
     rows = [_row(name, broker) for name, broker in found["brokers"].items()]
     columns = ["broker", "roles", "", "sessions", "log", "messages out", "MB out", "control", "shed"]
-    render.table(f"{head}, {found['channels']} channels, {found['subscriptions']} profiles", columns, rows, _stdout)
+    counted = f"channels: {found['channels']}, profiles: {found['subscriptions']}"
+    render.table(f"{head}, {counted}", columns, rows, _stdout)
 
 
 def _row(name: str, broker: dict[str, Any]) -> list[str]:

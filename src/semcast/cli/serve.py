@@ -33,6 +33,7 @@ def up(
     a semantic router: nothing comes twice or unwanted, and while nothing fails all of it comes, but what a fault
     swallows is lost.
     """
+    _starting(always=True)
     from semcast.net.config import read_config
     from semcast.net.embedded import Embedded
     from semcast.net.processes import Processes
@@ -72,6 +73,7 @@ def coordinator(
     verbose: Verbose = False,
 ) -> None:
     """Run one coordinator: it decides channels and trees, and is where brokers and clients find each other."""
+    _starting()
     from semcast.model import SemcastError
     from semcast.net.config import read_config
     from semcast.net.embedded import start_coordinator
@@ -105,6 +107,7 @@ def broker(
     verbose: Verbose = False,
 ) -> None:
     """Run one broker: it forwards, and takes messages in or serves clients where the topology says so."""
+    _starting()
     from semcast.net.broker_store import repair_store
     from semcast.net.embedded import start_broker
     from semcast.net.host import log
@@ -120,9 +123,15 @@ def broker(
     async def start(ending: Ending) -> Any:
         view = await overlay_of(coordinator, folder)
         log.info(GETTING_READY)
-        return await start_broker(name, view, folder, listen, failed=ending.failed)
+        return await start_broker(name, view, folder, listen, failed=ending.failed, coordinators=coordinator)
 
     run(serve(start, _ready))
+
+
+def _starting(*, always: bool = False) -> None:
+    """A word before anything is imported: kernels are compiled while they are. Parts of an `up` leave it to that."""
+    if always or sys.stdout.isatty():
+        render.say("starting; the first time code is compiled, which takes a minute or two")
 
 
 def _ready(host: Any) -> None:

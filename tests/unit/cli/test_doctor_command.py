@@ -54,3 +54,23 @@ def test_the_overlay_that_the_environment_names_is_tried(run: Run, monkeypatch: 
         monkeypatch.setitem(os.environ, "SEMCAST_URL", f"semcast://{address}")
         assert states(run("doctor", "--quick", "--json")[1])["SEMCAST_URL"] == "fine"
     assert states(run("doctor", "--quick", "--json")[1])["SEMCAST_URL"] == "poor"
+
+
+def test_a_port_that_others_have_is_named_with_who_wants_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        monkeypatch.setattr(doctor, "_PORTS", {port: "the page wants it"})
+        _, text, err = run("doctor", "--quick", "--json")
+        assert states(text)[f"port {port}"] == "poor"
+        assert f"port {port}: the page wants it" in err
+    assert states(run("doctor", "--quick", "--json")[1])[f"port {port}"] == "fine"
+
+
+def test_a_container_has_what_is_left_of_its_share(tmp_path: Path) -> None:
+    assert doctor._share(tmp_path / "none") == float("inf")
+    (tmp_path / "memory.current").write_text("1000\n")
+    (tmp_path / "memory.stat").write_text("anon 700\ninactive_file 300\nactive_file 5\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert doctor._share(tmp_path) == float("inf")
+    (tmp_path / "memory.max").write_text("5000\n")
+    assert doctor._share(tmp_path) == 4300
