@@ -115,6 +115,10 @@ def test_a_router_shows_what_is_wanted_behind_its_ports(page: Page, routers: Ser
     texts = page.run(js("all('#broker-details details code', one => one.textContent)"))
     assert set(told["filters"].values()) <= set(texts)
     assert not page.run("/undefined|NaN|\\[object/.test(document.body.innerText)")
+    page.run("window.read = document.querySelector('#broker-details summary'); read.focus(); read.click()")
+    page.until("!read.isConnected")  # shown anew, with the numbers of now
+    assert page.run("document.querySelector('#broker-details details').open")
+    assert page.run("document.activeElement === document.querySelector('#broker-details summary')")
     page.screenshot(SHOTS / "routers-broker-1280-light.png")
 
 

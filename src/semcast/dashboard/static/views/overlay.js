@@ -107,6 +107,8 @@ class Overlay {
     let told;
     try { told = await get(`/api/brokers/${encodeURIComponent(id)}`); } catch (error) { this.details.replaceChildren(h("p", { class: "trouble small" }, error.message)); return; }
     if (id !== this.broker) return;
+    const open = new Set([...this.details.querySelectorAll("details[open]")].map(one => one.dataset.key));
+    const focused = document.activeElement?.closest("#broker-details details")?.dataset.key;
     const kv = (name, value) => value === null || value === undefined ? [] : [h("dt", {}, name), h("dd", {}, value)];
     this.details.replaceChildren(
       h("dl", { class: "kv small" },
@@ -120,12 +122,16 @@ class Overlay {
         : told.trees.length ? small(["channel", "from", "to", "by"], told.trees.map(tree =>
           [`${tree.channel} v${tree.version}`, tree.parent ?? "–", [...tree.children, ...(tree.gateway_here ? ["clients"] : [])].join(", ") || "–", tree.forwards_by]))
         : h("p", { class: "small dim" }, "It is on no tree."));
+    for (const one of this.details.querySelectorAll("details")) { // numbers change every second; what somebody reads stays
+      one.open = open.has(one.dataset.key);
+      if (one.dataset.key === focused) one.firstChild.focus();
+    }
   }
 }
 
 // What a router passes on in one tree: by each port what is wanted behind it.
 function filters(tree) {
-  const wanted = Object.entries(tree.filters).map(([port, text]) => [port, whole(tree.filter_nodes[port]), h("details", {}, h("summary", {}, "what"), h("code", {}, text))]);
+  const wanted = Object.entries(tree.filters).map(([port, text]) => [port, whole(tree.filter_nodes[port]), h("details", { "data-key": `${tree.tree} ${port}` }, h("summary", {}, "what"), h("code", {}, text))]);
   const silent = tree.nothing_wanted_by.length ? h("p", { class: "small dim" }, `Nothing is wanted behind ${tree.nothing_wanted_by.join(", ")}.`) : null;
   const none = !wanted.length && !silent ? h("p", { class: "small dim" }, "No router lies behind it.") : null;
   return h("div", {}, h("p", { class: "small" }, `Tree ${tree.tree}`), wanted.length ? small(["port", "nodes", "wanted behind it"], wanted) : null, silent, none);
