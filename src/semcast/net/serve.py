@@ -53,13 +53,15 @@ def log_to_stderr(verbose: bool) -> None:
 
 
 class Ending:
-    """Becomes done by SIGINT, SIGTERM, or a part that fails."""
+    """Becomes done by SIGINT, SIGTERM, a terminal that is closed (unless under nohup), or a part that fails."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[None] = self._loop.create_future()
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.add_signal_handler(number, self.end)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            self._loop.add_signal_handler(signal.SIGHUP, self.end)
 
     def end(self) -> None:
         if not self._done.done():
