@@ -25,6 +25,7 @@ def test_the_pipeline_is_measured_beside_its_ceiling(
     assert [lap["plan"] for lap in report["found"]["W1"]["laps"]] == [
         "pass-through mapInArrow", "match and route", "broadcast hash join"
     ]  # fmt: skip
+    assert all(ms > 0 for lap in report["found"]["W2"]["laps"] for ms in lap["batch_ms"].values())
     assert set(report["latency_ms"]) == {"inline stream", "through Spark", "empty micro-batch"}
     assert all(one["p50"] > 0 for one in report["latency_ms"].values())
     assert report["swaps"]["W2"]["profiles"] == 100

@@ -23,7 +23,7 @@ import semcast
 from semcast.experiments.bench.conjunctions import read_conjunctions
 from semcast.experiments.bench.latency import latencies
 from semcast.experiments.bench.matching import Options
-from semcast.experiments.bench.race import Contender, Lap, Say, race, sized, with_children
+from semcast.experiments.bench.race import Clocks, Contender, Lap, Say, race, sized, with_children
 from semcast.experiments.bench.reorganise import SCHEMES, notes, reorganisations
 from semcast.experiments.bench.report import machine, versions
 from semcast.experiments.bench.spark import SparkPlan, Stream, _drain, _queries
@@ -170,7 +170,13 @@ def _inside_spark(workload: Workload, options: Options, say: Say) -> dict[str, A
                 seconds = 0.2 if options.quick else 4.0
                 laps.append(sized(contender, clocks["wall"], 8_192, seconds, messages.num_rows // 4))
         race(laps, clocks, 1 if options.quick else 3, lambda text: say(f"{workload.name}: {text}"))
-    return {"profiles": len(texts), "laps": [lap.record(clocks) for lap in laps], **_shares(laps)}
+    return {"profiles": len(texts), "laps": [_record(lap, clocks) for lap in laps], **_shares(laps)}
+
+
+def _record(lap: Lap, clocks: Clocks) -> dict[str, Any]:
+    """As of any race, and how long whole batches take, from the driver's call until all of it is through."""
+    batches = {size: round(1000 * lap.best["wall", size], 1) for size in (lap.small, lap.large)}
+    return lap.record(clocks) | {"batch_ms": batches}
 
 
 def _shares(laps: Sequence[Lap]) -> dict[str, float | None]:
@@ -217,6 +223,9 @@ def _throughput(found: dict[str, Any]) -> list[str]:
         share = one["of_ceiling_wall"]
         told = "" if share is None else f"; {share:.0%} of the ceiling"
         lines.append(f"{name}, {one['profiles']:,} profiles: {', '.join(rates)}{told}")
+        for size in one["laps"][0]["batch_ms"]:
+            times = [f"{record['plan']} {record['batch_ms'][size]:,.0f} ms" for record in one["laps"][:2]]
+            lines.append(f"{name}, a batch of {size:,} messages: {', '.join(times)}")
     return lines
 
 
