@@ -10,6 +10,7 @@ import pytest
 
 from semcast.experiments import oracle, oracle_figure
 from semcast.experiments.demands import INTERESTS, Independent, Setting, disjoint, draw, intervals
+from semcast.experiments.trials import Run
 from semcast.planning.masks import interested
 from semcast.trees import Topology
 from semcast.trees.generators import generate
@@ -51,14 +52,9 @@ def test_independent_matches_have_their_chance() -> None:
     assert counts.var() == pytest.approx(47.5, rel=0.15)
 
 
-def test_a_table_goes_on_where_it_was_left(tmp_path: Path) -> None:
-    cases = [oracle.Case("waxman-4", "disjoint-97", seed) for seed in (1, 2)]
-    small = Setting(brokers=80, clients=300, sample=120, held_out=10)
-    path = tmp_path / "oracle.csv"
-    (first,) = oracle.table(path, cases[:1], 1, small)
-    rows = list(oracle.table(path, cases, 1, small))
-    assert rows[0] == first
-    assert oracle.read(path) == rows
+def test_no_scheme_is_below_the_bound_and_more_channels_cost_less() -> None:
+    cases = [oracle.Case("waxman-4", "disjoint-97", seed, 80, 300, 120, 10) for seed in (1, 2)]
+    rows = [row for case in cases for row in oracle.measure(case)]
     assert [row.seed for row in rows] == [1, 2]
     for row in rows:
         assert row.bound <= row.masked_64 <= row.masked_1 <= row.spt <= row.unicast
@@ -90,6 +86,8 @@ def test_a_real_network_has_as_many_gateways_as_a_drawn_one(network: str) -> Non
 
 def test_real_networks_are_left_out_where_their_collection_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("topohub")
-    assert oracle_figure.at_hand(oracle.FULL) == oracle.FULL
+    full = oracle_figure.cases(Run(False, 1, Path()))
+    assert {case.network for case in full} == {*oracle.WAXMAN, *oracle.REAL}
+    assert oracle_figure.at_hand(full) == full
     monkeypatch.setitem(sys.modules, "topohub", None)
-    assert oracle_figure.at_hand(oracle.FULL) == [case for case in oracle.FULL if case.network in oracle.WAXMAN]
+    assert oracle_figure.at_hand(full) == [case for case in full if case.network in oracle.WAXMAN]

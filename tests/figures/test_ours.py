@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from semcast.experiments.ours import drift
+from semcast.experiments.ours.course import Course, measure
 from semcast.experiments.ours.setup import gap
-from semcast.experiments.semantic.approaches import compared
+from semcast.experiments.semantic.approaches import Audience, compared
 from semcast.experiments.semantic.sizes import drawn_sizes
-from semcast.experiments.topics.streaming import samples
+from semcast.experiments.topics.streaming import Deployment, samples
 from tests.figures.test_semcast2005 import _cost
 
 
@@ -21,9 +21,9 @@ def test_a_gap_is_above_the_oracle_with_the_legs() -> None:
 
 
 def test_while_interests_drift_a_new_plan_costs_least_and_a_changed_one_is_between() -> None:
-    course = drift._Course(40, 200, 12, 4, 3, 0.5, 120, 12, 1)
-    rows = drift.measure(course)
-    assert rows == drift.measure(course)
+    course = Course("waxman", 4.0, 40, 200, 12, 4, 3, 0.5, 120, 12, 1)
+    rows = measure(course)
+    assert rows == measure(course)
     assert [row.epoch for row in rows if row.plan == "kept"] == [0, 1, 2]
     first = {row.plan: row.above for row in rows if row.epoch == 0}
     assert first["kept"] == first["changed"] == first["new"] < first["spt"]
@@ -41,7 +41,7 @@ def test_headers_hardly_vary_and_packets_do() -> None:
 
 
 def test_channels_deliver_what_nobody_asked_for_and_profiles_do_not() -> None:
-    found = {row.approach: row for row in compared(30, 100, 1)}
+    found = {row.approach: row for row in compared(Audience(30, 100, 1))}
     assert found["channels"].unwanted > 0 == found["content"].unwanted == found["semantic"].unwanted
     assert found["channels"].changes > 1
     assert found["channels"].address_bytes < found["content"].address_bytes < found["semantic"].address_bytes
@@ -49,6 +49,6 @@ def test_channels_deliver_what_nobody_asked_for_and_profiles_do_not() -> None:
 
 
 def test_one_broker_passes_payloads_of_every_size_on(tmp_path: Path) -> None:
-    rows = samples((100, 200_000), 2, lambda _: None)
+    rows = samples(Deployment((100, 200_000), 2, 1))
     assert [row.payload_bytes for row in rows] == [100, 100, 200_000, 200_000]
     assert all(row.delivered_ms > 0 for row in rows)

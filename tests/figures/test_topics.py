@@ -10,34 +10,58 @@ import pytest
 
 from semcast.cli.bench import bench
 from semcast.cli.figures import figures
-from semcast.experiments import topics
+from semcast.experiments.topics import costs, fig7, fig9, setup
+from semcast.experiments.topics.costs import Cost
+from semcast.experiments.trials import Run
 from semcast.model import SemcastError
 
 
-def test_figures_draws_every_figure_and_an_index(
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "QUICK", setup.Scale((2, 4, 7), (100, 400), 5_000))
+    monkeypatch.setattr(Run, "seeds", lambda self, full, quick: range(self.seed, self.seed + 2))
+
+
+def test_every_figure_of_the_paper_is_drawn_from_the_same_trials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(topics, "_QUICK", topics._Scale([2, 4, 7], [200, 1_000], 5_000))
-    figures(["topics"], quick=True, out=tmp_path, json=True)
-    result = json.loads(capsys.readouterr().out)["topics"]
+    figures(["topics-fig4"], quick=True, out=tmp_path, json=True)
+    capsys.readouterr()
+    monkeypatch.setattr(costs, "changing", None)  # what Figures 4 to 6 measured, the others find
+    figures(["topics-fig7", "topics-fig8", "topics-fig9"], quick=True, out=tmp_path, json=True)
+    results = json.loads(capsys.readouterr().out)
     page = (tmp_path / "index.html").read_text()
-    for name in ("computing", "engines", "tree", "flux"):
-        assert (tmp_path / f"topics-{name}.png").stat().st_size > 10_000
-        assert f"topics-{name}.svg" in page
-    with (tmp_path / "topics-costs.csv").open() as file:
+    for name in ("topics-fig4", "topics-fig7", "topics-fig8", "topics-fig9"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+        assert f"{name}.svg" in page
+    with (tmp_path / "topics-fig4.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {row["engine"] for row in rows} == {"compact", "hashing", "tree", "regex", "naive"}
+    assert len(rows) == 5 * 3 * 2 * 2, "engines, attributes, sizes, seeds"
     assert all(float(row["compute_us"]) > 0 for row in rows)
-    memory = {row["engine"]: row["bytes_each"] for row in result["memory"] if row["attributes"] == 7}
-    assert memory["hashing"] < memory["tree"] / 4, "Figure 8: the tree takes by far the most"
-    assert result["edges_of_100000_x_10_by_values"]["50"] == pytest.approx(763_000, rel=0.01)
+    with (tmp_path / "topics-memory.csv").open() as file:
+        memory = {(row["engine"], row["attributes"]): float(row["bytes_each"]) for row in csv.DictReader(file)}
+    assert memory["hashing", "7"] < memory["tree", "7"] / 4, "Figure 8: the tree takes by far the most"
+    assert results["topics-fig8"]["edges"]["50"] == pytest.approx(763_000, rel=0.01)
+
+
+def _cost(engine: str, compute: float, add: float, remove: float) -> Cost:
+    return Cost(engine, 7, 1_000, 1, compute, add, remove, 0, 0)
+
+
+def test_verdicts_follow_from_the_order_of_the_engines() -> None:
+    as_said = [_cost("tree", 1, 9, 9), _cost("hashing", 2, 2, 2), _cost("regex", 900, 1, 1), _cost("compact", 1, 1, 1)]
+    assert [claim.verdict for claim in fig7.claims(as_said)] == ["agrees"]
+    assert [claim.verdict for claim in fig9.claims(as_said)] == ["agrees", "agrees"]
+    other = [_cost("tree", 3, 9, 9), _cost("hashing", 2, 2, 2), _cost("regex", 90, 99, 5), _cost("compact", 1, 1, 1)]
+    assert [claim.verdict for claim in fig7.claims(other)] == ["in part"]
+    assert [claim.verdict for claim in fig9.claims(other)] == ["differs", "in part"]
 
 
 def test_bench_topics_reports_its_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(topics, "_QUICK", topics._Scale([2, 4, 7], [200, 1_000], 5_000))
     bench(["topics"], quick=True)
     printed = capsys.readouterr()
     assert "Default engine (compact)" in printed.out

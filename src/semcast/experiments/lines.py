@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from semcast.experiments.catalogue import BY_NAME
 from semcast.experiments.claims import Claim
 from semcast.experiments.output import Mean, mean, save, write_table
 from semcast.experiments.trials import Run
@@ -40,6 +41,7 @@ def curve(axes: Any, points: Points, style: Style) -> None:
         [value.value for _, value in points],
         [value.margin for _, value in points],
         color=style.colour, linestyle=style.line, marker=style.mark, markersize=3.5, linewidth=1.4, elinewidth=0.8,
+        label=style.label,
     )  # fmt: skip
     ends = getattr(axes, "semcast_ends", [])
     axes.semcast_ends = [*ends, (points[-1][1].value, style)]
@@ -80,8 +82,9 @@ def result(
     note: Sequence[str],
     **more: Any,
 ) -> dict[str, Any]:
-    """Write a figure's table and picture, and say what the page needs of it."""
+    """Write a figure's table and picture under its name, and say what the page needs of it."""
     run.out.mkdir(parents=True, exist_ok=True)
+    entitle(drawn, name)
     files = [write_table(run.out / f"{name}.csv", rows), *save(drawn, run.out, name)]
     return {
         "seed": run.seed,
@@ -89,8 +92,15 @@ def result(
         "claims": [list(claim) for claim in claims],
         "note": list(note),
         "files": [str(file) for file in files],
+        "cpu_s": round(sum(run.spent), 1),
         **more,
     }
+
+
+def entitle(drawn: Any, name: str, more: str = "") -> None:
+    """Say on the picture itself which paper's figure it is: pictures are passed on without their page."""
+    if name in BY_NAME:
+        drawn.suptitle(f"{BY_NAME[name].source}. {BY_NAME[name].title}{more}", x=0.01, ha="left", fontsize=10)
 
 
 def above(rows: Sequence[Any], scheme: str, base: str, *, leg: bool = False) -> dict[Any, float]:

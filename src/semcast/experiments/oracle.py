@@ -2,18 +2,14 @@
 
 For each overlay, workload and seed: mean link transmissions of 300 held-out messages with 1, 16 and 64 masked
 channels, beside the papers' schemes, unicast, shortest paths filtered at every hop, one Steiner tree for all gateways
-(whole, and filtered), the per-message oracle and its certified bound. Rows are written as they come, and what is
-there already is not done again.
+(whole, and filtered), the per-message oracle and its certified bound.
 """
 
 from __future__ import annotations
 
-import csv
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,6 +40,11 @@ class Case(NamedTuple):
     """``waxman-`` and a mean degree, or a name of TopoHub's."""
     interest: str
     seed: int
+    brokers: int = 600
+    """Of a network that is drawn."""
+    clients: int = 7_000
+    sample: int = 10_000
+    held_out: int = 300
 
 
 class Row(NamedTuple):
@@ -93,14 +94,10 @@ class Gap(NamedTuple):
     bound: float
 
 
-FULL = [Case(network, name, seed) for seed in (1, 2, 3) for network in WAXMAN for name in INTERESTS]
-FULL += [Case(network, name, 1) for network in REAL for name in INTERESTS]
-QUICK = [Case(network, name, 1) for network in WAXMAN for name in ("disjoint-41", "independent-19", "hot-80")]
-
-
-def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
+def measure(case: Case) -> list[Row]:
     """Draw, plan on the sample, and count on the held-out messages; all but the seconds depends on the case only."""
     started = time.process_time()
+    setting = Setting(case.brokers, case.clients, case.sample, case.held_out)
     topology, rng = overlay(case.network, setting.brokers, case.seed)
     (source,) = (node for node, broker in enumerate(topology.brokers) if SOURCE in broker.roles)
     drawn = draw(INTERESTS[case.interest], topology, case.seed, setting)
@@ -110,7 +107,7 @@ def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
     steiner = _steiner(topology, source)
     papers = paper_costs(topology, source, drawn, case.seed)
     sizes = interested(held_out)
-    return Row(
+    row = Row(
         network=case.network,
         interest=case.interest,
         seed=case.seed,
@@ -133,6 +130,7 @@ def measure(case: Case, setting: Setting = Setting()) -> Row:  # noqa: B008
         plan_seconds_64=many.seconds,
         seconds=time.process_time() - started,
     )
+    return [row]
 
 
 def overlay(network: str, brokers: int, seed: int) -> tuple[Topology, np.random.Generator]:
@@ -144,27 +142,6 @@ def overlay(network: str, brokers: int, seed: int) -> tuple[Topology, np.random.
     rng = np.random.default_rng([seed, 0])
     found, _ = topohub(network)
     return with_roles(found, rng, gateways=GATEWAYS / len(found.brokers), sources=1), rng
-
-
-def table(path: Path, cases: Sequence[Case], jobs: int = 2, setting: Setting = Setting()) -> Iterator[Row]:  # noqa: B008
-    """Measure what ``path`` has no row of yet, in ``jobs`` processes; yields all rows, those that were there first."""
-    known = {Case(row.network, row.interest, row.seed): row for row in read(path)} if path.exists() else {}
-    yield from (known[case] for case in cases if case in known)
-    left = [case for case in cases if case not in known]
-    with path.open("a", newline="") as file, ProcessPoolExecutor(jobs) as workers:
-        writer = csv.writer(file)
-        if not known:
-            writer.writerow(Row._fields)
-        for done in as_completed([workers.submit(measure, case, setting) for case in left]):
-            writer.writerow(done.result())
-            file.flush()
-            yield done.result()
-
-
-def read(path: Path) -> list[Row]:
-    kinds = get_type_hints(Row)
-    with path.open(newline="") as file:
-        return [Row(**{name: kinds[name](value) for name, value in line.items()}) for line in csv.DictReader(file)]
 
 
 def gaps(rows: Iterable[Row], channels: int) -> dict[tuple[str, str], Gap]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from semcast.experiments.demands import INTERESTS, Setting
+from semcast.experiments.claims import Claim
+from semcast.experiments.demands import INTERESTS
+from semcast.experiments.lines import entitle, result
 from semcast.experiments.networks import EXTRA, topohub_names
-from semcast.experiments.oracle import FULL, PAPERS, QUICK, REAL, WAXMAN, Case, Row, beaten_by, gaps, table
-from semcast.experiments.output import dress, figure, save
+from semcast.experiments.oracle import PAPERS, REAL, WAXMAN, Case, Row, beaten_by, gaps, measure
+from semcast.experiments.output import dress, figure, mean, save
+from semcast.experiments.trials import Run
 from semcast.model import SemcastError
 from semcast.model.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY
 
@@ -21,24 +23,31 @@ _SCHEMES = {
     "spt": ("shortest-path tree, filtered at every hop", ORANGE, "s"),
 }
 _TICKS = (0, 5, 10, 20, 50, 100, 200, 500, 1000)
-_QUICK_SETTING = Setting(brokers=100, clients=1000, sample=1000, held_out=60)
+_FEW = ("disjoint-41", "independent-19", "hot-80")
+"""Workloads of small runs, and of real networks."""
 
 
-def oracle(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Measure the table (rows that are there already are kept) and draw it."""
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / ("oracle-quick.csv" if quick else "oracle.csv")
-    cases = [case._replace(seed=case.seed + seed - 1) for case in (QUICK if quick else at_hand(FULL))]
-    rows: list[Row] = []
-    for row in table(path, cases, setting=_QUICK_SETTING if quick else Setting()):
-        rows.append(row)
-        progress(f"{len(rows)} of {len(cases)} cases, the last one {row.network} {row.interest}")
-    files = [path]
-    for networks, name in ((WAXMAN, path.stem), (REAL, f"{path.stem}-real")):
-        shown = [row for row in rows if row.network in networks]
-        if shown:
-            files += save(drawn(shown), out, name)
-    return {"seed": seed, "quick": quick, "note": _note(rows, quick), "files": [str(file) for file in files]}
+def oracle(run: Run) -> dict[str, Any]:
+    """Measure the table and draw it, real networks apart."""
+    rows = run.trials("oracle", measure, Row, at_hand(cases(run)))
+    shown = [row for row in rows if row.network in WAXMAN]
+    made = result(run, "oracle", rows, drawn(shown), claims(rows), _note(rows, run.quick))
+    if len(shown) < len(rows):
+        real = [row for row in rows if row.network in REAL]
+        picture = drawn(real)
+        entitle(picture, "oracle", ", real networks")
+        made["files"] += [str(file) for file in save(picture, run.out, "oracle-real")]
+    return made
+
+
+def cases(run: Run) -> list[Case]:
+    """Ten workloads on drawn networks and three on real ones; small, three on small drawn ones."""
+    seeds = run.seeds(5, 3)
+    if run.quick:
+        small = (80, 600, 400, 40)
+        return [Case(network, name, seed, *small) for seed in seeds for network in WAXMAN for name in _FEW]
+    found = [Case(network, name, seed) for seed in seeds for network in WAXMAN for name in INTERESTS]
+    return found + [Case(network, name, seed) for seed in seeds for network in REAL for name in _FEW]
 
 
 def at_hand(cases: Sequence[Case]) -> list[Case]:
@@ -51,7 +60,7 @@ def at_hand(cases: Sequence[Case]) -> list[Case]:
 
 
 def drawn(rows: Sequence[Row]) -> Any:
-    """A panel per network and a line per workload; a mark at the mean of the seeds, a line from least to most."""
+    """A panel per network and a line per workload; a mark at the mean of the seeds, with its 95 % interval."""
     networks = [name for name in (*WAXMAN, *REAL) if any(row.network == name for row in rows)]
     names = [name for name in INTERESTS if any(row.interest == name for row in rows)]
     made, panels = figure(len(networks), width=max(10, 2 + 4 * len(networks)), height=4.8, sharey=True, squeeze=False)
@@ -79,11 +88,10 @@ def _marks(
     mark: str,
 ) -> None:  # fmt: skip
     for place, name in enumerate(names):
-        above = [100 * _above(row, scheme) for row in rows if (row.network, row.interest) == (network, name)]
-        if above:
-            axes.plot([min(above), max(above)], [place, place], color=colour, linewidth=1)
-            axes.plot(
-                sum(above) / len(above), place, mark, color=colour, markersize=5, alpha=0.9, linestyle="none",
+        above = mean(100 * _above(row, scheme) for row in rows if (row.network, row.interest) == (network, name))
+        if above.value == above.value:  # nan where there is none
+            axes.errorbar(
+                above.value, place, xerr=above.margin, fmt=mark, color=colour, markersize=5, alpha=0.9, elinewidth=1,
                 markeredgecolor="white", markeredgewidth=0.4, label=label,
             )  # fmt: skip
             label = None
@@ -97,28 +105,34 @@ def _above(row: Row, scheme: str) -> float:
     return float(getattr(row, scheme)) / row.oracle - 1
 
 
-def _note(rows: Sequence[Row], quick: bool) -> list[str]:
-    lines = []
+def claims(rows: Sequence[Row]) -> list[Claim]:
+    """What masked channels cost, and whether anything with as few channels costs less."""
+    made = []
     for channels in (64, 16, 1):
         found = gaps(rows, channels)
         over, bound = ([getattr(gap, field) for gap in found.values()] for field in ("oracle", "bound"))
         worst = max(found, key=lambda key: found[key].oracle)
         average, certain = sum(over) / len(over), sum(bound) / len(bound)
-        lines.append(
-            f"At most {channels} masked channels: {average:.1f} % above the oracle on average, {max(over):.1f} % at "
-            f"worst ({worst[1]}, {_title(worst[0])}); {certain:.1f} % above the bound."
+        made.append(
+            Claim(
+                f"Masked, at most {channels}",
+                f"{average:.1f} % above a tree per message on average, {max(over):.1f} % at worst ({worst[1]}, "
+                f"{_title(worst[0])}); {certain:.1f} % above the certified bound.",
+                "ours",
+            )
         )
+    dearer = sum(bool(beaten_by(row)) for row in rows)
+    cheapest = f"Shortest paths, one tree, or a scheme of the papers cost less in {dearer} of {len(rows)} cases."
+    return [*made, Claim("Masked against all with as many channels", cheapest, "ours")]
+
+
+def _note(rows: Sequence[Row], quick: bool) -> list[str]:
     spt = [100 * _above(row, "spt") for row in rows]
-    lines.append(f"Shortest paths filtered at every hop: {min(spt):.0f} to {max(spt):.0f} % above the oracle.")
+    lines = [f"Shortest paths filtered at every hop: {min(spt):.0f} to {max(spt):.0f} % above a tree per message."]
     for scheme in PAPERS:
         above = [100 * _above(row, scheme) for row in rows]
         name = scheme.replace("_", "-")
-        lines.append(f"{name}, legs included: {min(above):.0f} to {max(above):.0f} % above the oracle.")
-    dearer = sum(bool(beaten_by(row)) for row in rows)
-    lines.append(
-        f"Masked channels cost more than shortest paths, one tree or a scheme of the papers with as many channels in "
-        f"{dearer} of {len(rows)} cases."
-    )
+        lines.append(f"{name}, legs included: {min(above):.0f} to {max(above):.0f} % above it.")
     if not quick and not any(row.network in REAL for row in rows):
         lines.append(f"Without real networks, which need TopoHub's collection: pip install '{EXTRA}'.")
     lines.append(

@@ -31,6 +31,14 @@ def mean(values: Iterable[float]) -> Mean:
     return Mean(float(found.mean()), float(t * found.std(ddof=1) / len(found) ** 0.5))
 
 
+def over_seeds(values: Iterable[tuple[int, float]]) -> Mean:
+    """The mean of pairs of a seed and a value, with an interval over seeds: values of one seed are not independent."""
+    groups: dict[int, list[float]] = {}
+    for seed, value in values:
+        groups.setdefault(seed, []).append(value)
+    return mean(sum(group) / len(group) for group in groups.values())
+
+
 def write_table(path: Path, rows: Sequence[NamedTuple]) -> Path:
     """One line per row under the names of its fields."""
     with open(path, "w", newline="") as file:
@@ -42,13 +50,18 @@ def write_table(path: Path, rows: Sequence[NamedTuple]) -> Path:
 
 def figure(columns: int, *, width: float = 9.0, height: float = 3.6, **more: Any) -> tuple[Any, Any]:
     """A figure with panels side by side, to be dressed and saved."""
+    return grid(1, columns, width=width, height=height, **more)
+
+
+def grid(rows: int, columns: int, *, width: float, height: float, **more: Any) -> tuple[Any, Any]:
+    """The same with panels above each other too."""
     import matplotlib
 
     matplotlib.use("Agg")
     matplotlib.rcParams.update(STYLE)
     import matplotlib.pyplot as plt
 
-    return plt.subplots(1, columns, figsize=(width, height), layout="constrained", **more)
+    return plt.subplots(rows, columns, figsize=(width, height), layout="constrained", **more)
 
 
 def dress(axes: Any, title: str, x: str, y: str) -> None:
@@ -64,7 +77,7 @@ def save(drawn: Any, out: Path, name: str) -> list[Path]:
     import matplotlib.pyplot as plt
 
     files = [out / f"{name}.svg", out / f"{name}.png"]
-    drawn.savefig(files[0], metadata={"Date": None})
+    drawn.savefig(files[0], metadata={"Date": None}, dpi=130)
     drawn.savefig(files[1], dpi=130)
     plt.close(drawn)
     return files

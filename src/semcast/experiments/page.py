@@ -21,14 +21,21 @@ _PAGE = """<!doctype html>
 <title>SemCast: figures</title>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }}
-img {{ max-width: 100%; background: white; }} li {{ margin: .3rem 0; }} code {{ font-size: .9em; }}
+img {{ max-width: 100%; background: white; }} .picture {{ overflow-x: auto; }}
+li {{ margin: .3rem 0; }} code {{ font-size: .9em; }}
 table {{ border-collapse: collapse; margin: .6rem 0; font-size: .93em; }}
 th, td {{ text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884; }}
 .verdict {{ white-space: nowrap; font-weight: 600; }}
 .agrees {{ color: #00745a; }} .differs {{ color: #b34700; }} .part {{ color: #7a5c00; }}
-.made {{ color: #777; font-size: .88em; }}
+.made {{ color: #666; font-size: .88em; overflow-wrap: anywhere; }}
+@media (max-width: 44rem) {{
+  .picture img {{ max-width: none; width: 46rem; }}
+  table, tbody, tr, td {{ display: block; }} th {{ display: none; }}
+  td {{ border: 0; padding: .1rem 0; }} td:empty {{ display: none; }}
+  tr {{ border-bottom: 1px solid #8884; padding: .4rem 0; }} td:first-child {{ font-style: italic; }}
+}}
 @media (prefers-color-scheme: dark) {{
-  body {{ background: #181818; color: #ddd; }} a {{ color: #8cf; }}
+  body {{ background: #181818; color: #ddd; }} a {{ color: #8cf; }} .made {{ color: #aaa; }}
   .agrees {{ color: #4cd6ae; }} .differs {{ color: #ff9d5c; }} .part {{ color: #e0bb4a; }}
 }}
 </style>
@@ -58,15 +65,18 @@ _CHOICES = (
     "semcast cost on "
     "messages that no plan has seen. For comparisons with the papers it is without the leg from the source to "
     "the rendezvous "
-    "point, which theirs cannot have had; in ours the leg is counted. Eight sources, unless said otherwise.",
-    "Bars are 95 % intervals over seeds.",
+    "point, which theirs cannot have had; in ours the leg is counted. Eight sources (small: three), unless "
+    "said otherwise.",
+    "Bars are 95 % intervals over seeds (Student's t): five or more, three where figures are made small.",
+    "A verdict is computed: the numbers beside it are compared with the paper's by a rule that stands in the figure's "
+    "module. Where they differ, the reason is ours.",
 )
 
 
 def write_result(out: Path, name: str, result: dict[str, Any], command: str) -> None:
     """Keep a figure's result for the page; files are named relative to the folder."""
     files = [str(Path(file).relative_to(out)) if Path(file).is_relative_to(out) else file for file in result["files"]]
-    kept = {key: result[key] for key in ("seed", "quick", "note")} | {
+    kept = {key: result[key] for key in ("seed", "quick", "note", "cpu_s") if key in result} | {
         "claims": result.get("claims", []),
         "files": files,
     }
@@ -95,7 +105,11 @@ def _summary(made: Sequence[Figure], found: dict[str, dict[str, Any]]) -> str:
     told_ = f"Of {sum(counts.values())} comparisons with statements of the papers, {counts['agrees']} agree, "
     told_ += f"{counts['in part']} in part, and {counts['differs']} differ; a statement counts once for each reading."
     small = [figure.name for figure in made if found[figure.name]["quick"]]
-    sizes = f"Made small (--quick): {', '.join(small)}." if small else "All in full size."
+    sizes = "All in full size: semcast figures."
+    if len(small) == len(made):
+        sizes = "All made small, by semcast figures --quick."
+    elif small:
+        sizes = f"Made small (--quick): {', '.join(small)}."
     links = " · ".join(f'<a href="#{figure.name}">{figure.name}</a>' for figure in made)
     return f"<p>{html.escape(told_)} {html.escape(sizes)}</p><p>{links}</p>"
 
@@ -103,11 +117,14 @@ def _summary(made: Sequence[Figure], found: dict[str, dict[str, Any]]) -> str:
 def _section(figure: Figure, result: dict[str, Any]) -> str:
     files = [html.escape(file) for file in result["files"]]
     pictures = "".join(
-        f'<p><img src="{f}" alt="{html.escape(BY_NAME[figure.name].title)}"></p>' for f in files if f.endswith(".svg")
+        f'<p class="picture"><a href="{f}"><img src="{f}" alt="{html.escape(BY_NAME[figure.name].title)}"></a></p>'
+        for f in files
+        if f.endswith(".svg")
     )
     data = ", ".join(f'<a href="{f}">{f}</a>' for f in files if not f.endswith((".svg", ".png")))
     size = "small (--quick)" if result["quick"] else "full size"
-    made = f'<p class="made">Made by <code>{html.escape(result["command"])}</code>, {size}. Data: {data}</p>'
+    spent = f", {result['cpu_s']:,.0f} s of CPU" if "cpu_s" in result else ""
+    made = f'<p class="made">Made by <code>{html.escape(result["command"])}</code>, {size}{spent}. Data: {data}</p>'
     head = f'<h3 id="{figure.name}">{html.escape(figure.title)}</h3>'
     return head + pictures + _claims(result) + _list(result["note"]) + made
 

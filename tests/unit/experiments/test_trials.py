@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from semcast.experiments import trials
-from semcast.experiments.trials import Run, code_digest
+from semcast.experiments.dependencies import code_digest, dependencies
+from semcast.experiments.trials import Run
 
 
 class _Case(NamedTuple):
@@ -22,6 +29,11 @@ class _Row(NamedTuple):
 
 
 _DONE: list[_Case] = []
+
+
+def _slow(case: _Case) -> list[_Row]:
+    time.sleep(0.02)
+    return [_Row("a" * 200, float(case.number))]
 
 
 def _measure(case: _Case) -> list[_Row]:
@@ -52,7 +64,61 @@ def test_a_change_of_the_code_forgets(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(trials, "code_digest", lambda _module: "another")
     run.trials("t", _measure, _Row, [_Case(1)])
     assert [_Case(1), _Case(1)] == _DONE
-    assert code_digest("semcast.experiments.trials") != code_digest(__name__), "the module that measures counts"
+
+
+def test_a_trial_depends_on_what_its_module_imports_and_on_nothing_else() -> None:
+    found = dependencies("semcast.experiments.dissemination.trial")
+    assert found["semcast.planning.masked"].name == "masked.py", "imported by what it imports"
+    assert "semcast.trees.oracle" in found
+    assert not [name for name in found if name.startswith(("semcast.net", "semcast.cli", "semcast.experiments.lines"))]
+    assert code_digest("semcast.experiments.dissemination.trial") != code_digest("semcast.experiments.oracle")
+    assert __name__ in dependencies(__name__), "also of a module from elsewhere"
+
+
+@pytest.mark.parametrize("torn", ['["', '[["half", [1, ["a", "b"]], [["a", 0.3', "\0\0\0", "7\n", "[1, 2, 3]\n"])
+def test_a_half_written_line_is_not_believed_and_harms_no_other(tmp_path: Path, torn: str) -> None:
+    Run(True, 1, tmp_path).trials("t", _measure, _Row, [_Case(1)])
+    with (tmp_path / ".cache" / "t.jsonl").open("a") as file:
+        file.write(torn)
+    Run(True, 1, tmp_path).trials("t", _measure, _Row, [_Case(1), _Case(2)])
+    again = Run(True, 1, tmp_path).trials("t", _measure, _Row, [_Case(1), _Case(2)])
+    assert [_Case(1), _Case(2)] == _DONE, "each once: what was whole is kept, before the half line and after it"
+    assert [row.square * 3 for row in again[::2]] == [1, 4]
+
+
+def test_trials_that_measure_time_run_one_after_the_other_in_this_process(tmp_path: Path) -> None:
+    Run(True, 1, tmp_path, jobs=2).trials("t", _measure, _Row, [_Case(1), _Case(2)], alone=True)
+    assert [_Case(1), _Case(2)] == _DONE
+
+
+def test_what_trials_took_is_known_though_they_were_done_before(tmp_path: Path) -> None:
+    first, again = Run(True, 1, tmp_path), Run(True, 1, tmp_path)
+    first.trials("t", _measure, _Row, [_Case(1), _Case(2)])
+    again.trials("t", _measure, _Row, [_Case(2), _Case(1)])
+    assert len(first.spent) == 2
+    assert sorted(again.spent) == sorted(first.spent)
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    """With kill -9 in the middle of many small trials; every one is written down once."""
+    script = """
+import sys, pathlib
+from semcast.experiments.trials import Run
+from tests.unit.experiments import test_trials as t
+Run(True, 1, pathlib.Path(sys.argv[1]), jobs=int(sys.argv[2])).trials("t", t._slow, t._Row, map(t._Case, range(60)))
+"""
+    kept = tmp_path / ".cache" / "t.jsonl"
+    begun = subprocess.Popen([sys.executable, "-c", script, str(tmp_path), "2"], start_new_session=True)
+    while not kept.exists() or kept.read_bytes().count(b"\n") < 5:
+        assert begun.poll() is None
+        time.sleep(0.01)
+    os.killpg(begun.pid, signal.SIGKILL)
+    begun.wait()
+    before = kept.read_bytes().count(b"\n")
+    assert before < 60
+    subprocess.run([sys.executable, "-c", script, str(tmp_path), "1"], check=True)
+    numbers = [json.loads(line)[1][0] for line in kept.read_text().splitlines() if line.endswith("]")]
+    assert sorted(numbers) == list(range(60)), "none twice"
 
 
 def test_processes_give_the_same_as_none(tmp_path: Path) -> None:

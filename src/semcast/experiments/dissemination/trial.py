@@ -21,6 +21,9 @@ from semcast.trees.joins import Closest
 from semcast.trees.oracle import Oracle
 from semcast.trees.steiner import shortest_path_tree
 
+NOISE_MERGES = 300
+"""How often noise channels are merged at most: every merge of merged ones doubles their expressions, without an end."""
+
 
 class Case(NamedTuple):
     """What is drawn, and which schemes are counted on it."""
@@ -46,10 +49,17 @@ class Case(NamedTuple):
 
 
 def disjoint(
-    network: tuple[str, float], brokers: int, clients: int, count: int, seed: int, schemes: tuple[str, ...]
+    network: tuple[str, float],
+    brokers: int,
+    clients: int,
+    count: int,
+    seed: int,
+    schemes: tuple[str, ...],
+    sources: int,
 ) -> Case:
     """A case of disjoint profiles, with a message for each of them: what is counted is the expectation."""
-    return Case(*network, brokers, clients, count, "disjoint", 0.0, seed, schemes, sample=count, counted=count)
+    drawn = Case(*network, brokers, clients, count, "disjoint", 0.0, seed, schemes)
+    return drawn._replace(sample=count, counted=count, sources=sources)
 
 
 class Cost(NamedTuple):
@@ -160,7 +170,9 @@ def planned(scheme: str, people: Population, seed: int, matrix: Overlap | None =
     name, _, choice = scheme.partition("/")
     closest: Closest = "destination" if choice == "destination" else "broker"
     settings = Settings(
-        threshold=float(choice) if name == "semcast-threshold" and choice else None, literal_cap=choice == "cap"
+        max_merges=NOISE_MERGES if name == "semcast-noisemerge" else Settings.max_merges,
+        threshold=float(choice) if name == "semcast-threshold" and choice else None,
+        literal_cap=choice == "cap",
     )
     request = Request(
         people.topology,

@@ -21,14 +21,14 @@ _WORKLOADS = {
 
 
 def channels(run: Run) -> dict[str, Any]:
-    brokers, clients = (100, 800) if run.quick else (600, 7_000)
+    brokers, clients = (80, 500) if run.quick else (600, 7_000)
     numbers = (1, 4, 16) if run.quick else CHANNELS
     chance = {"disjoint": 0.0, "independent": 0.01, "groups-30": 0.7}
     cases = [
         Case(
             *NETWORK, brokers, clients, clients // 20, model, chance[model], seed,
             ("oracle", "spt", *(f"masked/{number}" for number in numbers)),
-            sample=1_000 if run.quick else 5_000, counted=200 if run.quick else 400, looked_at=20 if run.quick else 60,
+            sample=400 if run.quick else 5_000, counted=150 if run.quick else 400, looked_at=20 if run.quick else 60,
             sources=1,
         )
         for model in _WORKLOADS

@@ -13,11 +13,11 @@ _SHOWN = ("masked/16", "masked/1", "spt", "unicast", "semcast", "semcast-o")
 
 
 def sources(run: Run) -> dict[str, Any]:
-    brokers, clients = (100, 800) if run.quick else (600, 7_000)
+    brokers, clients = (80, 500) if run.quick else (600, 7_000)
     cases = [
         Case(
             *NETWORK, brokers, clients, clients // 20, model, chance, seed, ("oracle", *_SHOWN),
-            sample=1_000 if run.quick else 4_000, counted=200, sources=number, looked_at=16 if run.quick else 48,
+            sample=400 if run.quick else 4_000, counted=200, sources=number, looked_at=16 if run.quick else 48,
         )
         for model, chance in (("disjoint", 0.0), ("independent", 0.01))
         for number in ((1, 4, 16) if run.quick else (1, 2, 4, 8, 16))

@@ -14,7 +14,7 @@ _MODELS = {"disjoint": "disjoint profiles", "independent": "independent matches"
 
 
 def sparsity(run: Run) -> dict[str, Any]:
-    brokers, clients = (100, 800) if run.quick else (600, 7_000)
+    brokers, clients = (80, 500) if run.quick else (600, 7_000)
     shares = (0.2, 0.02) if run.quick else (0.5, 0.2, 0.1, 0.05, 0.02, 0.005)
     chances = (0.001, 0.01) if run.quick else (0.0002, 0.0005, 0.001, 0.003, 0.01, 0.02)
     points = [("disjoint", round(share * clients), 0.0) for share in shares]
@@ -23,7 +23,7 @@ def sparsity(run: Run) -> dict[str, Any]:
     cases = [
         Case(
             *NETWORK, brokers, clients, count, model, chance, seed, schemes,
-            sample=1_000 if run.quick else 4_000, counted=200 if run.quick else 400, looked_at=20 if run.quick else 60,
+            sample=400 if run.quick else 4_000, counted=150 if run.quick else 400, looked_at=20 if run.quick else 60,
             sources=1,
         )
         for model, count, chance in points

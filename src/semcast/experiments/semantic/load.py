@@ -7,7 +7,7 @@ Load is CPU time over time, in percent of one core, over short windows with a dr
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +23,9 @@ from semcast.protocol.semantic_router import RouterSettings, SemanticRouter
 WAYS: tuple[Matching, ...] = ("each", "prefilter", "shared")
 _WINDOW_S = 0.25
 _CHARTS = Charts(packet_skew=0.4, interest_skew=0.0, charts=100)
-_PLACES = 30  # that a user of the thesis' set-up asks for
+_PLACES = 12  # of 90 subregions that a user asks for: one to five packets come in for one that goes out, as in 5.6
 _PREFILTER = 5  # levels: down to the subregion's id
+_SUBREGIONS = [f"{region}{number}" for region in range(1, 10) for number in range(10)]
 
 
 class Window(NamedTuple):
@@ -33,6 +34,7 @@ class Window(NamedTuple):
     sources: int
     profiles: str
     matching: str
+    seed: int
     packets_per_second: float
     load_percent: float
     selectivity: float
@@ -45,23 +47,32 @@ class PerPacket(NamedTuple):
     what: str
     matching: str
     x: float
+    seed: int
     us_per_packet: float
     forwarded: float
     """Packets out per packet in."""
 
 
-class Scale(NamedTuple):
-    sources: tuple[int, ...]
+class Load(NamedTuple):
+    """Some windows of one set-up: users with the same or different profiles, a number of sources."""
+
+    profiles: str
+    sources: int
     windows: int
-    rates: tuple[float, float]
-    """Of each source, packets per second: least and most."""
-    ports: tuple[int, ...]
+    least: float
+    """Packets per second of each source, and the most."""
+    most: float
+    seed: int
+
+
+class Setting(NamedTuple):
+    """One setting of one thing: so many ports, filters of so many of 90 subregions, or looked at to such a depth."""
+
+    what: str
+    value: int
     packets: int
     rounds: int
-
-
-FULL = Scale((1, 2, 3, 4, 5), 30, (40.0, 300.0), (1, 2, 4, 8, 12, 16), 150, 3)
-QUICK = Scale((1, 3), 16, (40.0, 300.0), (1, 2, 4), 60, 2)
+    seed: int
 
 
 class Bench:
@@ -100,30 +111,22 @@ class Bench:
         self.router.handle(Received("operator", Shed(depth)), 0.0)
 
 
-def windows(scale: Scale, seed: int, say: Callable[[str], None]) -> list[Window]:
-    """Load against rate for 1 to 5 sources, users with the same and with different profiles, by way of matching."""
-    found: list[Window] = []
-    for kind in ("same", "different"):
-        for sources in scale.sources:
-            say(f"load of {sources} sources, {kind} profiles")
-            rng = np.random.default_rng([seed, sources, kind == "same"])
-            users = _users(kind, rng)
-            filters = [aggregate(users[:2]), aggregate(users[2:])]
-            benches: dict[Matching, Bench] = {way: Bench(filters, way) for way in WAYS}
-            low, high = (rate * sources for rate in scale.rates)
-            for rate in rng.uniform(low, high, scale.windows).tolist():
-                found += _window(benches, sources, kind, rate, rng)
-    return found
+def windows(case: Load) -> list[Window]:
+    """Load against rate, by way of matching."""
+    rng = np.random.default_rng([case.seed, case.sources, case.profiles == "same"])
+    users = _users(case.profiles, rng)
+    filters = [aggregate(users[:2]), aggregate(users[2:])]
+    benches: dict[Matching, Bench] = {way: Bench(filters, way) for way in WAYS}
+    rates = rng.uniform(case.least * case.sources, case.most * case.sources, case.windows).tolist()
+    return [window for rate in rates for window in _window(benches, case, rate, rng)]
 
 
 def _users(kind: str, rng: np.random.Generator) -> list[Expression]:
-    drawn = [rng.choice(_CHARTS.every, _PLACES, replace=False).tolist() for _ in range(4)]
+    drawn = [rng.choice(_SUBREGIONS, _PLACES, replace=False).tolist() for _ in range(4)]
     return [interest(drawn[0] if kind == "same" else places) for places in drawn]
 
 
-def _window(
-    benches: dict[Matching, Bench], sources: int, kind: str, rate: float, rng: np.random.Generator
-) -> list[Window]:
+def _window(benches: dict[Matching, Bench], case: Load, rate: float, rng: np.random.Generator) -> list[Window]:
     """The same packets by every way, in turn: a busy moment of the machine hits all of them."""
     count = int(rng.poisson(rate * _WINDOW_S))
     charts = _CHARTS.corrections(count, rng)
@@ -131,56 +134,34 @@ def _window(
     found = []
     for way, bench in benches.items():
         seconds, out = bench.run(bench.offers(charts, payload))
-        load = 100 * seconds / _WINDOW_S
-        found.append(Window(sources, kind, way, count / _WINDOW_S, load, count / out if out else 0.0))
+        load, ratio = 100 * seconds / _WINDOW_S, count / out if out else 0.0
+        found.append(Window(case.sources, case.profiles, way, case.seed, count / _WINDOW_S, load, ratio))
     return found
 
 
-def by_ports(scale: Scale, seed: int, say: Callable[[str], None]) -> list[PerPacket]:
-    """The cost of a packet against the number of ports: L = βIp, with and without the prefilter."""
-    found: list[PerPacket] = []
-    for ports in scale.ports:
-        say(f"{ports} ports")
-        rng = np.random.default_rng([seed, ports])
-        filters = [interest(rng.choice(_CHARTS.every, 40, replace=False).tolist()) for _ in range(ports)]
-        found += _per_packet("ports", ports, {way: Bench(filters, way) for way in WAYS}, scale, rng)
-    return found
-
-
-def by_selectivity(scale: Scale, seed: int, say: Callable[[str], None]) -> list[PerPacket]:
-    """The cost of a packet against the selectivity of two ports' filters."""
-    found: list[PerPacket] = []
-    subregions = [f"{region}{number}" for region in range(1, 10) for number in range(10)]
-    for wanted in (1, 2, 5, 10, 20, 45, 90):
-        say(f"filters of {wanted} of 90 subregions")
-        rng = np.random.default_rng([seed, wanted])
-        filters = [interest(rng.permutation(subregions)[:wanted].tolist()) for _ in range(2)]
-        found += _per_packet("selectivity", 90 / wanted, {way: Bench(filters, way) for way in WAYS}, scale, rng)
-    return found
-
-
-def by_leakage(scale: Scale, seed: int, say: Callable[[str], None]) -> list[PerPacket]:
-    """The cost of a packet, and what goes out, against the depth to which filters are looked at."""
-    found: list[PerPacket] = []
-    rng = np.random.default_rng([seed, 7])
-    filters = [interest(rng.choice(_CHARTS.every, 40, replace=False).tolist()) for _ in range(4)]
-    for depth in (0, 1, 2, 3, 4, 5, 6):
-        say(f"filters to a depth of {depth}")
-        benches: dict[Matching, Bench] = {way: Bench(filters, way) for way in WAYS}
+def per_packet(case: Setting) -> list[PerPacket]:
+    """The cost of a packet, by way of matching; best of some rounds."""
+    # The same interests and packets at every depth: what leaks then is depth's doing alone.
+    drawn = 0 if case.what == "leakage" else case.value
+    rng = np.random.default_rng([case.seed, drawn, len(case.what)])
+    benches: dict[Matching, Bench] = {way: Bench(_filters(case, rng), way) for way in WAYS}
+    if case.what == "leakage":
         for bench in benches.values():
-            bench.shed(depth)
-        found += _per_packet("leakage", depth, benches, scale, np.random.default_rng([seed, 8]))
-    return found
-
-
-def _per_packet(
-    what: str, x: float, benches: dict[Matching, Bench], scale: Scale, rng: np.random.Generator
-) -> list[PerPacket]:
+            bench.shed(case.value)
+    charts = _CHARTS.corrections(case.packets, rng)
     best: dict[Matching, tuple[float, float]] = {}
-    charts = _CHARTS.corrections(scale.packets, rng)
-    for _ in range(scale.rounds):
+    for _ in range(case.rounds):
         for way, bench in benches.items():
             seconds, out = bench.run(bench.offers(charts, b"." * 1000))
-            known = best.get(way, (np.inf, 0.0))
-            best[way] = min(known, (seconds / len(charts) * 1e6, out / len(charts)))
-    return [PerPacket(what, way, float(x), us, out) for way, (us, out) in best.items()]
+            best[way] = min(best.get(way, (np.inf, 0.0)), (1e6 * seconds / len(charts), out / len(charts)))
+    x = len(_SUBREGIONS) / case.value if case.what == "selectivity" else float(case.value)
+    return [PerPacket(case.what, way, x, case.seed, us, out) for way, (us, out) in best.items()]
+
+
+def _filters(case: Setting, rng: np.random.Generator) -> list[Expression]:
+    """A filter per port: some subregions each for selectivity, otherwise 40 charts each."""
+    if case.what == "selectivity":
+        drawn = rng.permutation(_SUBREGIONS).tolist()
+        return [interest(drawn[: case.value]), interest(drawn[-case.value :])]
+    ports = case.value if case.what == "ports" else 4
+    return [interest(rng.choice(_CHARTS.every, 40, replace=False).tolist()) for _ in range(ports)]

@@ -6,7 +6,6 @@ Measured on the virtual clock: the routers are real, time is not. Users come one
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import NamedTuple
 
 from semcast.sim.scenario import Clients, Publishers, Scenario, Stream
@@ -32,31 +31,50 @@ class Delay(NamedTuple):
     mean_ms: float
 
 
-class Scale(NamedTuple):
+class Coming(NamedTuple):
+    """Users that come to a network of routers, one after the other."""
+
     brokers: int
     users: int
     apart_s: float
+    seed: int
 
 
-FULL = Scale(40, 150, 0.5)
-QUICK = Scale(12, 20, 0.5)
+class Seen(NamedTuple):
+    """A change or a delay as a row: what it is of, and by what."""
+
+    what: str
+    seed: int
+    x: int
+    """Users, or hops."""
+    number: int
+    """Of updates, or of packets."""
+    size_bytes: int
+    ms: float
 
 
-def network(scale: Scale, seed: int, say: Callable[[str], None]) -> tuple[list[Change], list[Delay]]:
-    say(f"{scale.users} users come to {scale.brokers} routers")
+def measure(case: Coming) -> list[Seen]:
+    """Both of one simulation."""
+    changes, delays = network(case)
+    found = [Seen("change", case.seed, c.users, c.updates, c.update_bytes, c.settled_ms) for c in changes]
+    return found + [Seen("delay", case.seed, d.hops, d.packets, 0, d.mean_ms) for d in delays]
+
+
+def network(scale: Coming) -> tuple[list[Change], list[Delay]]:
+    """Let users come, then publish; what their coming brought about, and how long packets took."""
     lasts = scale.users * scale.apart_s
     scenario = Scenario(
         duration_s=lasts + 5,
         quiet_s=2.0,
         scheme="semnet",
         topology=Overlay(
-            kind="waxman", brokers=scale.brokers, degree=4, seed=seed, sources=2, gateways=scale.brokers // 2
+            kind="waxman", brokers=scale.brokers, degree=4, seed=scale.seed, sources=2, gateways=scale.brokers // 2
         ),
         streams=(Stream(name="s", language="semantic", attributes=4, values=8),),
         clients=(Clients(stream="s", count=scale.users, attach_s=(0.0, lasts)),),
         publishers=(Publishers(stream="s", rate_hz=20.0, from_s=lasts),),
     )
-    run = SemnetSimulation(scenario, seed)
+    run = SemnetSimulation(scenario, scale.seed)
     report = run.run()
     assert not report.violations, report.violations[:3]
     return _changes(run), _delays(run)

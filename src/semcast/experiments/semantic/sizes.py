@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from semcast.experiments.claims import Claim
 from semcast.experiments.lines import result
-from semcast.experiments.output import dress, figure
+from semcast.experiments.output import dress, figure, mean
 from semcast.experiments.semantic.charts import Charts
 from semcast.experiments.trials import Run
 from semcast.model.palette import BLUE, ORANGE
@@ -21,14 +22,16 @@ _PACKETS = 3_000
 class Size(NamedTuple):
     """One packet in bytes: all but its payload, and the whole."""
 
+    seed: int
     header: int
     total: int
 
 
 def sizes(run: Run) -> dict[str, Any]:
-    rows = drawn_sizes(300 if run.quick else _PACKETS, run.seed)
+    count = 300 if run.quick else _PACKETS
+    rows = [size for seed in run.seeds(5, 3) for size in drawn_sizes(count, seed)]
     note = [
-        f"{len(rows):,} packets of the generator that the thesis' conclusion asks for. The header is a packet "
+        f"Draws of {count:,} packets of the generator that the thesis' conclusion asks for. The header is a packet "
         "without its "
         "payload; payloads are drawn log-normal, with a median of 2,000 bytes."
     ]
@@ -40,7 +43,7 @@ def drawn_sizes(count: int, seed: int) -> list[Size]:
     found = []
     for made in Charts().packets(count, np.random.default_rng([seed, 53])):
         begin = made.index(_OPENS) + len(_OPENS)
-        found.append(Size(len(made) - (made.index(b"</Payload>", begin) - begin), len(made)))
+        found.append(Size(seed, len(made) - (made.index(b"</Payload>", begin) - begin), len(made)))
     return found
 
 
@@ -68,10 +71,23 @@ def claims(rows: list[Size]) -> list[Claim]:
 def _drawn(rows: list[Size]) -> Any:
     drawn, (left, right) = figure(2, width=9, height=3.4)
     headers, totals = [row.header for row in rows], [row.total for row in rows]
-    left.hist(headers, bins=np.arange(0, 1.5 * max(headers), max(headers) / 30), color=BLUE)
+    _histogram(left, rows, "header", np.arange(0, 1.5 * max(headers), max(headers) / 30), BLUE)
     dress(left, "Header (Figure 5.3)", "bytes", "packets")
-    right.hist(totals, bins=np.geomspace(min(totals), max(totals), 40), color=ORANGE)
+    _histogram(right, rows, "total", np.geomspace(min(totals), max(totals), 40), ORANGE)
     right.set_xscale("log")
     right.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     dress(right, "Whole packet (Figure 5.4)", "bytes", "packets")
     return drawn
+
+
+def _histogram(axes: Any, rows: list[Size], field: str, bins: NDArray[np.float64], colour: str) -> None:
+    """Packets of a draw in each bin, mean and 95 % interval over draws."""
+    seeds = dict.fromkeys(row.seed for row in rows)
+    draws = [np.histogram([getattr(row, field) for row in rows if row.seed == seed], bins)[0] for seed in seeds]
+    counts = [mean(values) for values in np.array(draws).T.astype(np.float64).tolist()]
+    axes.bar(bins[:-1], [count.value for count in counts], np.diff(bins), align="edge", color=colour)
+    some = [(count, middle) for count, middle in zip(counts, (bins[:-1] + bins[1:]) / 2, strict=True) if count.value]
+    axes.errorbar(
+        [middle for _, middle in some], [count.value for count, _ in some], [count.margin for count, _ in some],
+        fmt="none", ecolor="#333333", elinewidth=0.8,
+    )  # fmt: skip

@@ -24,7 +24,7 @@ def fig3(run: Run) -> dict[str, Any]:
         for brokers in _sizes(rows)
     ]
     picture = drawn(panels, "distinct profiles, share of all (selectivity factor)", "% below SPT", share=True)
-    note = ["Disjoint profiles, flat random overlays of degree 4, eight sources, without legs."]
+    note = ["Disjoint profiles, flat random overlays of degree 4, without legs."]
     return result(run, "2004-fig3", rows, picture, claims(rows), note)
 
 

@@ -29,7 +29,7 @@ STYLES = {
 
 def by_share(run: Run) -> list[Cost]:
     """Trials over the share of distinct profiles, for two networks."""
-    sizes = (60, 150) if run.quick else (200, 700)
+    sizes = (50, 120) if run.quick else (200, 700)
     shares = SHARES[::2] if run.quick else SHARES
     seeds = run.seeds(5, 3)
     return _trials(run, [(brokers, share, seed) for brokers in sizes for share in shares for seed in seeds])
@@ -37,7 +37,7 @@ def by_share(run: Run) -> list[Cost]:
 
 def by_size(run: Run) -> list[Cost]:
     """Trials over the number of brokers."""
-    sizes = (60, 100, 150) if run.quick else SIZES
+    sizes = (50, 80, 120) if run.quick else SIZES
     return _trials(run, [(brokers, SIMILARITY, seed) for brokers in sizes for seed in run.seeds(8, 3)])
 
 
@@ -45,7 +45,8 @@ def _trials(run: Run, points: Sequence[tuple[int, float, int]]) -> list[Cost]:
     cases = []
     for brokers, share, seed in points:
         clients = PER_BROKER * brokers
-        cases.append(disjoint(NETWORK, brokers, clients, max(1, round(share * clients)), seed, tuple(STYLES)))
+        count = max(1, round(share * clients))
+        cases.append(disjoint(NETWORK, brokers, clients, count, seed, tuple(STYLES), 3 if run.quick else 8))
     return run.trials("shares", measure, Cost, cases)
 
 

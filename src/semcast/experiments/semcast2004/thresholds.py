@@ -20,12 +20,13 @@ _CHANCES = (0.02, 0.1)
 
 
 def thresholds(run: Run) -> dict[str, Any]:
-    brokers = 100 if run.quick else 400
+    brokers = 80 if run.quick else 400
     clients = PER_BROKER * brokers
     count = round(SIMILARITY * clients)
     schemes = ("spt", *(f"semcast-threshold/{value}" for value in THRESHOLDS))
+    drawn = (500, 150, 3) if run.quick else (2_000, 500, 8)  # sample, counted, sources
     cases = [
-        Case(*NETWORK, brokers, clients, count, f"nested-{nested}", chance, seed, schemes, counted=500)
+        Case(*NETWORK, brokers, clients, count, f"nested-{nested}", chance, seed, schemes, *drawn)
         for nested in _NESTED
         for chance in _CHANCES
         for seed in run.seeds(5, 3)

@@ -17,6 +17,11 @@ from semcast.model.palette import BLUE, GREEN, ORANGE
 
 FACTORS = {1.0: ("1 (low)", ORANGE), 2.0: ("2 (medium)", BLUE), 4.0: ("4 (high)", GREEN)}
 
+_WHY = {
+    "share": "More profiles make more channels, and a message that overlaps is sent over more of them.",
+    "percent": "With so few profiles nearly every gateway holds all of them, and all factors are alike.",
+}
+
 
 def fig8(run: Run) -> dict[str, Any]:
     rows = [
@@ -43,7 +48,7 @@ def claims(rows: Sequence[Cost], clients: int) -> list[Claim]:
                 + ", ".join(f"{value:+.0f} % at factor {factor:g}" for factor, value in best.items())
                 + ", mean over the overlaps.",
                 values == sorted(values),
-                "With so few profiles nearly every gateway holds all of them, and all factors are alike.",
+                _WHY[reading],
                 partly=values[-1] > values[0],
             )
         )

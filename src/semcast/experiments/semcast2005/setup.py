@@ -30,7 +30,7 @@ COLOURS = {
 }
 STEPS = (0.01, 0.03, 0.08, 0.2, 0.4, 0.6, 0.8, 0.95)
 """How far the aggregated overlap is from the least that a number of profiles allows, as a share of what is possible."""
-_QUICK_STEPS = (0.02, 0.2, 0.5, 0.9)
+_QUICK_STEPS = (0.02, 0.3, 0.9)
 FACTOR = 2.0
 """The selectivity factor of all figures but 3 and 8."""
 
@@ -58,9 +58,14 @@ def scaled(axes: Any, reading: Reading) -> None:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
+def sources(quick: bool) -> int:
+    """From each of so many every message is counted."""
+    return 3 if quick else 8
+
+
 def sizes(quick: bool) -> tuple[int, int]:
-    """Brokers and clients: Table 2's, or a third of them."""
-    return (200, 1_000) if quick else (600, 3_000)
+    """Brokers and clients: Table 2's, or a fifth of them."""
+    return (120, 600) if quick else (600, 3_000)
 
 
 def held(count: int, clients: int, gateways: int) -> float:
@@ -87,7 +92,7 @@ def overlapping(
 ) -> list[Cost]:
     """Trials over the aggregated profile overlap; what one figure measured, another one finds."""
     brokers, clients = sizes(run.quick)
-    sizes_of = (1_000, 300, 20) if run.quick else (2_000, 500, 40)  # sample, counted, looked at
+    sizes_of = (500, 200, 16) if run.quick else (2_000, 500, 40)  # sample, counted, looked at
     cases = []
     for reading, model in product(readings, models):
         count = distinct(clients, factor, reading)
@@ -95,5 +100,5 @@ def overlapping(
         for step, seed, scheme in product(_QUICK_STEPS if run.quick else STEPS, run.seeds(5, 3), schemes):
             sample, counted, looked_at = sizes_of
             case = Case(*NETWORK, brokers, clients, count, model, probability(step, k), seed, (scheme,))
-            cases.append(case._replace(sample=sample, counted=counted, looked_at=looked_at))
+            cases.append(case._replace(sample=sample, counted=counted, looked_at=looked_at, sources=sources(run.quick)))
     return run.trials("overlapping", measure, Cost, cases)

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from semcast.experiments.claims import Claim, judged
-from semcast.experiments.dissemination import Case
-from semcast.experiments.dissemination.population import Population
 from semcast.experiments.dissemination.profiles import distinct
-from semcast.experiments.dissemination.trial import drawn as population
 from semcast.experiments.lines import Style, curve, means, name_ends, result
 from semcast.experiments.output import dress, figure, mean
+from semcast.experiments.semcast2005.filters import Filters, Point, measure
 from semcast.experiments.semcast2005.setup import FACTOR, held, probability, sizes
 from semcast.experiments.trials import Run
 from semcast.model.palette import BLUE, GREEN, ORANGE, PINK
-from semcast.trees.steiner import shortest_path_tree
 
 PAPER = {0.02: (5.75, 3.11, 0.19), 0.03: (8.45, 6.44, 0.45), 0.05: (10.79, 5.88, 0.33), 0.08: (15.48, 9.59, 0.59)}
 """Aggregated overlap → SPT at hop 1, at hop 2, SemCast at a gateway; per cent of what the root has."""
@@ -31,36 +25,12 @@ _ROWS = {
 }
 
 
-class Filters(NamedTuple):
-    """Profiles in filtering tables, in per cent of those at the root of the shortest-path tree."""
-
-    degree: float
-    seed: int
-    overlap: float
-    root: int
-    """How many profiles the root has: those that no other contains."""
-    hop1: float
-    hop2: float
-    gateway: float
-    broker: float
-    """The same spread over all brokers, gateways or not."""
-
-
-class _Point(NamedTuple):
-    degree: float
-    brokers: int
-    clients: int
-    distinct: int
-    probability: float
-    seed: int
-
-
 def table2(run: Run) -> dict[str, Any]:
     brokers, clients = sizes(False)  # smaller ones cannot have so little in common
     count = distinct(clients, FACTOR, "share")
     least = held(count, clients, round(0.2 * brokers)) / count
     points = [
-        _Point(degree, brokers, clients, count, probability((overlap - least) / (1 - least), least * count), seed)
+        Point(degree, brokers, clients, count, probability((overlap - least) / (1 - least), least * count), seed)
         for degree in _DEGREES
         for overlap in ([*PAPER][::3] if run.quick else PAPER)
         for seed in run.seeds(5, 3)
@@ -72,64 +42,6 @@ def table2(run: Run) -> dict[str, Any]:
         "shortest-path tree keeps what any gateway behind it wants, without what another profile there contains."
     ]
     return result(run, "2005-table2", rows, _drawn(rows), claims(rows), note)
-
-
-def measure(point: _Point) -> list[Filters]:
-    """Draw, and count the profiles that are left at every broker of the tree."""
-    case = Case(
-        "random", point.degree, point.brokers, point.clients, point.distinct, "independent", point.probability,
-        point.seed, (), sample=4_000, counted=1_000, sources=1,
-    )  # fmt: skip
-    people = population(case)
-    return [filters(people, point.degree, point.seed)]
-
-
-def filters(people: Population, degree: float, seed: int) -> Filters:
-    """What the tables hold; see ``Filters``."""
-    topology = people.topology
-    wanted = people.subscriptions.clients.T > 0  # gateway × profile
-    above = _containers(people)
-    source = topology.node(people.sources[0])
-    tree = shortest_path_tree(topology.graph, source, list(topology.gateways)).tree
-    place = {node: number for number, node in enumerate(topology.gateways)}
-    behind: dict[int, NDArray[np.bool_]] = {}
-    for parent, child in [(-1, source), *tree.links.tolist()][::-1]:
-        own = wanted[place[child]] if child in place else np.zeros(wanted.shape[1], np.bool_)
-        behind[child] = behind[child] | own if child in behind else own
-        if parent >= 0:
-            behind[parent] = behind[parent] | behind[child] if parent in behind else behind[child].copy()
-    hops = tree.hops(topology.graph.num_nodes)
-    kept = {node: _left(rows, above) for node, rows in behind.items()}
-    root = max(1, kept[source])
-    at = {hop: [100 * kept[node] / root for node in kept if hops[node] == hop] for hop in (1, 2)}
-    gateway = 100 * float(wanted.sum(axis=1).mean()) / root
-    every = gateway * len(topology.gateways) / len(topology.brokers)
-    return Filters(degree, seed, people.aggregated_overlap, root, _mean(at[1]), _mean(at[2]), gateway, every)
-
-
-def _containers(people: Population) -> list[NDArray[np.int64]]:
-    """Per profile those that matched all its messages of the sample and more: with one of them, it is not needed."""
-    starts, messages = people.sample.by_profile
-    matches = people.sample.matches
-    count = people.sample.profiles
-    found: list[NDArray[np.int64]] = []
-    sizes_ = np.diff(starts)
-    for profile in range(count):
-        mine = messages[starts[profile] : starts[profile + 1]]
-        if not len(mine):
-            found.append(np.empty(0, np.int64))
-            continue
-        times = np.bincount(np.concatenate([matches.of(int(row)) for row in mine]), minlength=count)
-        found.append(np.flatnonzero((times == len(mine)) & (sizes_ > len(mine))))
-    return found
-
-
-def _left(rows: NDArray[np.bool_], above: Sequence[NDArray[np.int64]]) -> int:
-    return sum(not rows[above[profile]].any() for profile in np.flatnonzero(rows).tolist())
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / max(1, len(values))
 
 
 def claims(rows: Sequence[Filters]) -> list[Claim]:

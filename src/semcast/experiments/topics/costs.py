@@ -1,18 +1,18 @@
 """What it costs to compute destinations (Figures 4–7) and to add and remove a subscription (Figures 9, 10).
 
-Machines are noisy: the engines take turns, and the best of some rounds counts.
+Times are CPU times. Machines are noisy all the same: the engines take turns, and the best of some rounds counts.
 """
 
 from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from time import process_time
 from typing import NamedTuple
 
-from semcast.experiments.topics import workload
+import semcast.experiments.topics.workload as workload
 from semcast.matching.topic import ENGINES, TopicEngine, TopicMatcher
 from semcast.profiles.topic import TopicProfile
 
@@ -28,6 +28,7 @@ class Cost(NamedTuple):
     engine: str
     attributes: int
     subscriptions: int
+    seed: int
     compute_us: float
     add_us: float
     remove_us: float
@@ -35,13 +36,22 @@ class Cost(NamedTuple):
     edges: int
 
 
-def costs(attributes: int, sizes: list[int], seed: int, progress: Callable[[str], None]) -> Iterator[Cost]:
-    """All engines, growing from size to size."""
+class Growth(NamedTuple):
+    """Engines that grow from size to size with subscriptions of some attributes."""
+
+    attributes: int
+    sizes: tuple[int, ...]
+    seed: int
+
+
+def costs(case: Growth) -> list[Cost]:
+    """All engines, at every size."""
+    attributes, sizes, seed = case
     profiles = workload.subscriptions(sizes[-1] + _CHANGES, attributes, seed)
     engines = {name: engine() for name, engine in ENGINES.items()}
+    found: list[Cost] = []
     begin = 0
     for size in sizes:
-        progress(f"{attributes} attributes, {size:,} subscriptions")
         for engine in engines.values():
             for index in range(begin, size):
                 engine.add(index, profiles[index])
@@ -52,7 +62,8 @@ def costs(attributes: int, sizes: list[int], seed: int, progress: Callable[[str]
             changes = {name: changing(engine, profiles[-_CHANGES:], size) for name, engine in engines.items()}
         for name, engine in engines.items():
             nodes, edges = engine.size() if name == "tree" else (0, 0)  # type: ignore[attr-defined]
-            yield Cost(name, attributes, size, compute[name], *changes[name], nodes, edges)
+            found.append(Cost(name, attributes, size, seed, compute[name], *changes[name], nodes, edges))
+    return found
 
 
 def computing(engines: dict[str, TopicEngine], topics: list[str]) -> dict[str, float]:
@@ -62,10 +73,10 @@ def computing(engines: dict[str, TopicEngine], topics: list[str]) -> dict[str, f
             if round_ >= _ROUNDS and name in ("regex", "naive"):
                 continue
             some = topics[: _TOPICS[name]]
-            begin = perf_counter()
+            begin = process_time()
             for topic in some:
                 engine.destinations(topic)
-            best[name] = min(best[name], (perf_counter() - begin) / len(some) * 1e6)
+            best[name] = min(best[name], (process_time() - begin) / len(some) * 1e6)
     return best
 
 
@@ -75,19 +86,38 @@ def changing(engine: TopicEngine, profiles: list[TopicProfile], index: int) -> t
     for round_ in range(_ROUNDS):
         re.purge()  # it would remember the patterns of the round before
         numbers = range(index + round_ * len(profiles), index + (round_ + 1) * len(profiles))
-        begin = perf_counter()
+        begin = process_time()
         for number, profile in zip(numbers, profiles, strict=True):
             engine.add(number, profile)
-        between = perf_counter()
+        between = process_time()
         for number, profile in zip(numbers, profiles, strict=True):
             engine.remove(number, profile)
         add = min(add, (between - begin) / len(profiles) * 1e6)
-        remove = min(remove, (perf_counter() - between) / len(profiles) * 1e6)
+        remove = min(remove, (process_time() - between) / len(profiles) * 1e6)
     return add, remove
 
 
-def batches(attributes: int, size: int, messages: int, seed: int) -> dict[str, float]:
-    """Topics per second: naive and by the default engine, all distinct; and a stream with repeated topics."""
+class Stream(NamedTuple):
+    """So many messages for so many subscriptions of some attributes."""
+
+    attributes: int
+    size: int
+    messages: int
+    seed: int
+
+
+class Rates(NamedTuple):
+    """Topics per second: by comparing one by one, by the default engine, and by it in batches with repeated topics."""
+
+    seed: int
+    naive: float
+    engine: float
+    stream: float
+
+
+def batches(case: Stream) -> list[Rates]:
+    """Distinct topics, naive and by the default engine; and a stream in which topics come again."""
+    attributes, size, messages, seed = case
     profiles = workload.subscriptions(size, attributes, seed)
     default = next(iter(ENGINES))
     engines = {name: ENGINES[name]() for name in (default, "naive")}
@@ -102,15 +132,11 @@ def batches(attributes: int, size: int, messages: int, seed: int) -> dict[str, f
         best = float("inf")
         for _ in range(_ROUNDS):
             matcher.remove(matcher.add(profiles[0]))  # empties the cache
-            begin = perf_counter()
+            begin = process_time()
             for at in range(0, messages, 1 << 16):
                 matcher.match(stream.slice(at, 1 << 16))
-            best = min(best, perf_counter() - begin)
-    return {
-        "naive": 1e6 / alone["naive"],
-        "default engine, distinct topics": 1e6 / alone[default],
-        "batches, repeated topics": messages / best,
-    }
+            best = min(best, process_time() - begin)
+    return [Rates(seed, 1e6 / alone["naive"], 1e6 / alone[default], messages / best)]
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import re
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from semcast.experiments.topics import workload
+import semcast.experiments.topics.workload as workload
 from semcast.matching.topic import ENGINES
 
 _REGEX_COUNT = 10_000  # compiling under tracemalloc is slow, and no two patterns share anything
@@ -20,10 +20,24 @@ class Memory(NamedTuple):
     engine: str
     attributes: int
     subscriptions: int
+    seed: int
     bytes_each: float
 
 
-def memory(attributes: int, count: int, seed: int, progress: Callable[[str], None]) -> Iterator[Memory]:
+class Subscribed(NamedTuple):
+    """So many subscriptions of some attributes."""
+
+    attributes: int
+    size: int
+    seed: int
+
+
+def memory(case: Subscribed) -> list[Memory]:
+    """The profiles themselves, then each engine with all of them (``regex`` with some)."""
+    return list(_taken(*case))
+
+
+def _taken(attributes: int, count: int, seed: int) -> Iterator[Memory]:
     gc.collect()
     tracemalloc.start()
     try:
@@ -31,9 +45,8 @@ def memory(attributes: int, count: int, seed: int, progress: Callable[[str], Non
         profiles = workload.subscriptions(count, attributes, seed)
         gc.collect()
         own = tracemalloc.get_traced_memory()[0] - before - count * 8  # the list
-        yield Memory("profile", attributes, count, own / count)
+        yield Memory("profile", attributes, count, seed, own / count)
         for name, make in ENGINES.items():
-            progress(f"memory of {name}, {attributes} attributes")
             some = profiles[:_REGEX_COUNT] if name == "regex" else profiles
             re.purge()
             before = tracemalloc.get_traced_memory()[0]
@@ -42,7 +55,7 @@ def memory(attributes: int, count: int, seed: int, progress: Callable[[str], Non
                 engine.add(index, profile)
             re.purge()
             taken = tracemalloc.get_traced_memory()[0] - before
-            yield Memory(name, attributes, len(some), taken / len(some))
+            yield Memory(name, attributes, len(some), seed, taken / len(some))
             del engine
             gc.collect()
     finally:

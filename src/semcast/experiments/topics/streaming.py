@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from semcast.net.config import read_config
 from semcast.net.embedded import Embedded
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
-_SAMPLES = 50
+_SAMPLES = 10
 _PATIENCE_S = 60.0
 _PAPER = {10_000: 1.0, 1_000_000: 20.0}
 """Bytes → milliseconds, as the text has them."""
@@ -46,6 +45,14 @@ leader_s = 20
 """
 
 
+class Deployment(NamedTuple):
+    """One broker, set up anew, and how many messages of each size go through it."""
+
+    sizes: tuple[int, ...]
+    samples: int
+    seed: int
+
+
 class Sample(NamedTuple):
     """One message: its payload, how long its consumer waited for it, and the CPU time of all three parties."""
 
@@ -55,23 +62,23 @@ class Sample(NamedTuple):
 
 
 def streaming(run: Run) -> dict[str, Any]:
-    run.out.mkdir(parents=True, exist_ok=True)
-    rows = samples(SIZES, 10 if run.quick else _SAMPLES, run.note)
+    cases = [Deployment(SIZES, 4 if run.quick else _SAMPLES, seed) for seed in run.seeds(5, 3)]
+    rows = run.trials("streaming", samples, Sample, cases, alone=True)
     note = [
-        "One producer, one broker and one consumer within this process, over sockets of the loopback device; "
-        "every message "
-        "is on disk before it is passed on. Wall-clock times, of a machine that others may use."
+        "One producer, one broker and one consumer within this process, over sockets of the loopback device; every "
+        "message is on disk before it is passed on. Wall-clock times, of a machine that others may use; "
+        f"{len(rows) // len(SIZES)} messages of each size, over {len(cases)} deployments."
     ]
     return result(run, "topics-streaming", rows, _drawn(rows), claims(rows), note)
 
 
-def samples(sizes: tuple[int, ...], count: int, say: Callable[[str], None]) -> list[Sample]:
-    """Messages one after the other, ``count`` of each size, after one of each that does not count."""
+def samples(case: Deployment) -> list[Sample]:
+    """Messages one after the other, so many of each size, after one of each that does not count."""
     with tempfile.TemporaryDirectory() as folder:
-        return asyncio.run(_measured(Path(folder), sizes, count, say))
+        return asyncio.run(_measured(Path(folder), case.sizes, case.samples))
 
 
-async def _measured(folder: Path, sizes: tuple[int, ...], count: int, say: Callable[[str], None]) -> list[Sample]:
+async def _measured(folder: Path, sizes: tuple[int, ...], count: int) -> list[Sample]:
     file = folder / "up.toml"
     file.write_text(_CONFIG)
     whole = Embedded(read_config(file))
@@ -84,7 +91,6 @@ async def _measured(folder: Path, sizes: tuple[int, ...], count: int, say: Calla
             await consumer.live()
             found: list[Sample] = []
             for size in sizes:
-                say(f"payloads of {size:,} bytes")
                 found += [await _sample(client, consumer, size) for _ in range(count + 1)][1:]
             await consumer.close()
             return found

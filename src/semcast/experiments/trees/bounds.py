@@ -6,14 +6,15 @@ that cannot have the bound is joined by the shortest path. The paper: typically 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from semcast.experiments.claims import Claim, judged
-from semcast.experiments.output import dress, figure, mean, save, write_table
+from semcast.experiments.lines import result
+from semcast.experiments.output import Mean, dress, figure, over_seeds
+from semcast.experiments.trials import Run
 from semcast.model.palette import BLUE, GREEN, ORANGE
 from semcast.trees import DisseminationTree, Graph, Routes, Topology, join_within, low_cost_tree
 from semcast.trees.generators import generate
@@ -39,44 +40,54 @@ class BoundTrial(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    sizes: Sequence[int]
-    bounds: Sequence[int]
-    shares: Sequence[float]
+    sizes: tuple[int, ...]
+    bounds: tuple[int, ...]
+    shares: tuple[float, ...]
     seeds: int
     trees: int
     degree: int
 
 
+class _Network(NamedTuple):
+    """One overlay, with trees for channels that hold some shares of its gateways."""
+
+    brokers: int
+    bounds: tuple[int, ...]
+    shares: tuple[float, ...]
+    trees: int
+    degree: int
+    seed: int
+    number: int
+
+
 _FULL = _Scale((200, 400, 600), tuple(range(3, 19)), (0.1, 0.3, 1.0), 6, 4, 4)
-_QUICK = _Scale((60, 120, 200), (3, 5, 8, 12), (0.3,), 2, 2, 4)
+_QUICK = _Scale((60, 120, 200), (3, 5, 8, 12), (0.3,), 3, 2, 4)
 
 
-def delay_bounds(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -> dict[str, Any]:
+def delay_bounds(run: Run) -> dict[str, Any]:
     """Measure the penalty of bounds and write table and figure."""
-    scale = _QUICK if quick else _FULL
-    out.mkdir(parents=True, exist_ok=True)
-    found = list(_trials(scale, seed, progress))
-    files = [write_table(out / "delay-bounds.csv", found), *save(_drawn(found, scale), out, "delay-bounds")]
-    return {
-        "seed": seed,
-        "quick": quick,
-        "note": _note(found, scale),
-        "claims": [list(claim) for claim in claims(found, scale)],
-        "files": [str(file) for file in files],
-    }
+    scale = _QUICK if run.quick else _FULL
+    networks = [
+        _Network(brokers, scale.bounds, scale.shares, scale.trees, scale.degree, run.seed, number)
+        for brokers in scale.sizes
+        for number in range(scale.seeds)
+    ]
+    found = run.trials("bounds", measure, BoundTrial, networks)
+    return result(run, "delay-bounds", found, _drawn(found, scale), claims(found, scale), _note(found, scale))
 
 
-def _trials(scale: _Scale, seed: int, progress: Callable[[str], None]) -> Iterator[BoundTrial]:
-    for brokers in scale.sizes:
-        progress(f"networks of {brokers} brokers")
-        for number in range(scale.seeds):
-            rng = np.random.default_rng([seed, brokers, number])
-            network = generate("random", brokers, rng, degree=scale.degree)
-            hops = Graph.of(brokers, network.graph.ends)
-            for share in scale.shares:
-                for _ in range(scale.trees):
-                    for closest in _LINES:
-                        yield from _trial(network, hops, number, share, closest, scale.bounds, rng)
+def measure(case: _Network) -> list[BoundTrial]:
+    """Draw a network, and channels on it; every bound is kept for the same gateways."""
+    rng = np.random.default_rng([case.seed, case.brokers, case.number])
+    network = generate("random", case.brokers, rng, degree=case.degree)
+    hops = Graph.of(case.brokers, network.graph.ends)
+    return [
+        trial
+        for share in case.shares
+        for _ in range(case.trees)
+        for closest in _LINES
+        for trial in _trial(network, hops, case.number, share, closest, case.bounds, rng)
+    ]
 
 
 def _trial(
@@ -110,7 +121,7 @@ def _drawn(found: Sequence[BoundTrial], scale: _Scale) -> Any:
                 [t for t in found if (t.brokers, t.closest, t.bound_hops) == (brokers, closest, b)]
                 for b in scale.bounds
             ]
-            values = [mean(t.penalty for t in trials) for trials in mine]
+            values = [over_seeds((t.seed, t.penalty) for t in trials) for trials in mine]
             left.errorbar(
                 scale.bounds,
                 [100 * value.value for value in values],
@@ -118,8 +129,14 @@ def _drawn(found: Sequence[BoundTrial], scale: _Scale) -> Any:
                 color=colour, linestyle=line, marker="o", markersize=3, linewidth=1.2,
                 label=f"{brokers} brokers, joins the closest {closest}",
             )  # fmt: skip
-        unmet = [mean(t.unmet for t in found if (t.brokers, t.bound_hops) == (brokers, b)) for b in scale.bounds]
-        right.plot(scale.bounds, [100 * value.value for value in unmet], color=colour, marker="o", markersize=3)
+        unmet = [
+            over_seeds((t.seed, t.unmet) for t in found if (t.brokers, t.bound_hops) == (brokers, b))
+            for b in scale.bounds
+        ]
+        right.errorbar(
+            scale.bounds, [100 * value.value for value in unmet], [100 * value.margin for value in unmet],
+            color=colour, marker="o", markersize=3, linewidth=1.2,
+        )  # fmt: skip
     left.axhline(10, color="#999999", linewidth=1, linestyle=":")
     left.text(scale.bounds[-1], 10, "2005: rarely beyond 10 % ", ha="right", va="bottom", fontsize=7)
     dress(left, "Extra links for a delay bound (2005, Figure 10)", "bound in hops", "% above no bound")
@@ -128,12 +145,16 @@ def _drawn(found: Sequence[BoundTrial], scale: _Scale) -> Any:
     return drawn
 
 
+def _penalty(trials: Sequence[BoundTrial], bound: int) -> Mean:
+    return over_seeds((t.seed, t.penalty) for t in trials if t.bound_hops == bound)
+
+
 def claims(found: Sequence[BoundTrial], scale: _Scale) -> list[Claim]:
     """2005 Figure 10, at the largest network, under both rules of joining."""
     made = []
     for closest in _LINES:
         mine = [t for t in found if (t.brokers, t.closest) == (scale.sizes[-1], closest)]
-        extra = [mean(t.penalty for t in mine if t.bound_hops == bound).value for bound in scale.bounds]
+        extra = [_penalty(mine, bound).value for bound in scale.bounds]
         within = sum(value <= 0.1 for value in extra) / len(extra)
         made.append(
             judged(
@@ -165,7 +186,7 @@ def _note(found: Sequence[BoundTrial], scale: _Scale) -> list[str]:
     largest = scale.sizes[-1]
     for closest in _LINES:
         chosen = [t for t in found if (t.brokers, t.closest) == (largest, closest)]
-        extra = {bound: mean(t.penalty for t in chosen if t.bound_hops == bound) for bound in scale.bounds}
+        extra = {bound: _penalty(chosen, bound) for bound in scale.bounds}
         worst = max(extra, key=lambda bound: extra[bound].value)
         within = [b for b in scale.bounds if all(extra[more].value <= 0.1 for more in scale.bounds if more >= b)]
         cheap = f"; no more than 10 % from {within[0]} hops on" if within else ""

@@ -6,14 +6,15 @@ The paper: 6.4 % above Takahashi and Matsuyama's tree on average, and 2 to 2.5 h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from semcast.experiments.claims import Claim, judged
-from semcast.experiments.output import Mean, dress, figure, mean, save, write_table
+from semcast.experiments.lines import result
+from semcast.experiments.output import Mean, dress, figure, over_seeds
+from semcast.experiments.trials import Run
 from semcast.model.palette import BLACK, BLUE, GREEN, ORANGE
 from semcast.trees import Routes, Topology, Tree, low_cost_tree
 from semcast.trees.generators import generate
@@ -48,45 +49,62 @@ class JoinTrial(NamedTuple):
 
 class _Scale(NamedTuple):
     brokers: int
-    degrees: Sequence[int]
-    sizes: Sequence[int]
+    degrees: tuple[int, ...]
+    sizes: tuple[int, ...]
     seeds: int
     trees: int
 
 
+class _Network(NamedTuple):
+    """One overlay, with trees for channels of some sizes."""
+
+    kind: str
+    brokers: int
+    degree: int
+    sizes: tuple[int, ...]
+    trees: int
+    seed: int
+    number: int
+
+
 _FULL = _Scale(600, (3, 4, 6, 8, 10, 14, 20), (10, 30, 60, 120), 5, 4)
-_QUICK = _Scale(200, (3, 6, 12), (10, 40), 2, 2)
+_QUICK = _Scale(200, (3, 6, 12), (10, 40), 3, 2)
 
 
-def joins(quick: bool, seed: int, out: Path, progress: Callable[[str], None]) -> dict[str, Any]:
+def joins(run: Run) -> dict[str, Any]:
     """Measure both low-cost joins on flat random and Waxman networks, and write table and figure."""
-    scale = _QUICK if quick else _FULL
-    out.mkdir(parents=True, exist_ok=True)
-    found = list(_trials(scale, seed, progress))
-    files = [write_table(out / "trees-joins.csv", found), *save(_drawn(found, scale), out, "trees-joins")]
-    means = {rule: mean(t.above for t in found if t.rule == rule) for rule in RULES}
-    deep = {rule: mean(t.deeper for t in found if t.rule == rule) for rule in RULES}
-    return {
-        "seed": seed,
-        "quick": quick,
-        "above": {rule: value._asdict() for rule, value in means.items()},
-        "deeper": {rule: value._asdict() for rule, value in deep.items()},
-        "note": _note(scale, means, deep),
-        "claims": [list(claim) for claim in claims(means, deep)],
-        "files": [str(file) for file in files],
-    }
+    scale = _QUICK if run.quick else _FULL
+    networks = [
+        _Network(kind, scale.brokers, degree, scale.sizes, scale.trees, run.seed, number)
+        for kind in ("random", "waxman")
+        for degree in scale.degrees
+        for number in range(scale.seeds)
+    ]
+    found = run.trials("joins", measure, JoinTrial, networks)
+    means = {rule: over_seeds((t.seed, t.above) for t in found if t.rule == rule) for rule in RULES}
+    deep = {rule: over_seeds((t.seed, t.deeper) for t in found if t.rule == rule) for rule in RULES}
+    return result(
+        run,
+        "trees",
+        found,
+        _drawn(found, scale),
+        claims(means, deep),
+        _note(scale, means, deep),
+        above={rule: value._asdict() for rule, value in means.items()},
+        deeper={rule: value._asdict() for rule, value in deep.items()},
+    )
 
 
-def _trials(scale: _Scale, seed: int, progress: Callable[[str], None]) -> Iterator[JoinTrial]:
-    for kind in ("random", "waxman"):
-        for degree in scale.degrees:
-            progress(f"{kind} networks of {scale.brokers} brokers, degree {degree}")
-            for number in range(scale.seeds):
-                rng = np.random.default_rng([seed, degree, number])
-                network = generate(kind, scale.brokers, rng, degree=degree)
-                for size in scale.sizes:
-                    for _ in range(scale.trees):
-                        yield from _trial(kind, degree, number, network, min(size, len(network.gateways)), rng)
+def measure(case: _Network) -> list[JoinTrial]:
+    """Draw a network, and channels on it; every rule serves the same gateways from the same root."""
+    rng = np.random.default_rng([case.seed, case.degree, case.number])
+    network = generate(case.kind, case.brokers, rng, degree=case.degree)
+    return [
+        trial
+        for size in case.sizes
+        for _ in range(case.trees)
+        for trial in _trial(case.kind, case.degree, case.number, network, min(size, len(network.gateways)), rng)
+    ]
 
 
 def _trial(
@@ -135,7 +153,7 @@ def _line(
     axes: Any, found: Sequence[JoinTrial], scale: _Scale, field: str, rule: str, kind: str, colour: str, line: str
 ) -> None:
     values = [
-        mean(getattr(t, field) for t in found if (t.rule, t.kind, t.degree) == (rule, kind, degree))
+        over_seeds((t.seed, getattr(t, field)) for t in found if (t.rule, t.kind, t.degree) == (rule, kind, degree))
         for degree in scale.degrees
     ]
     times = 100 if field == "above" else 1
