@@ -6,26 +6,17 @@ from typing import Any
 
 from semcast.experiments.dissemination.profiles import Reading
 from semcast.experiments.lines import result
-from semcast.experiments.ours.setup import SCHEMES, STYLES, drawn, gap, ranges
+from semcast.experiments.ours.setup import SHOWN, drawn, gap, ranges
 from semcast.experiments.semcast2005.setup import MODELS, READINGS, of_reading, overlapping, place, sizes
 from semcast.experiments.trials import Run
 
-_SHOWN = (
-    "masked/16",
-    "masked/1",
-    "spt",
-    "unicast",
-    "semcast",
-    "semcast-merge",
-    "semcast-noisemerge",
-    "semcast-threshold",
-)
+_SHOWN = tuple(scheme for scheme in SHOWN if scheme != "semcast-o")
 
 
 def overlap(run: Run) -> dict[str, Any]:
     """Figure 5's trials, with all schemes."""
     reading: Reading = "share"
-    rows = overlapping(run, [s for s in SCHEMES if s != "semcast-o"], tuple(MODELS), (reading,))
+    rows = overlapping(run, ("oracle", *_SHOWN), tuple(MODELS), (reading,))
     _, clients = sizes(run.quick)
     panels, claims = [], []
     for model, name in MODELS.items():
@@ -36,7 +27,7 @@ def overlap(run: Run) -> dict[str, Any]:
             return float(places[case[6]])
 
         panels.append((f"{READINGS[reading]}, {name}", {scheme: gap(mine, scheme, at) for scheme in _SHOWN}))
-        claims.append(ranges(f"Overlap, {name}", mine, [s for s in _SHOWN if s in STYLES], at))
+        claims.append(ranges(f"Overlap, {name}", mine, _SHOWN, at))
     return result(
         run, "ours-overlap", rows, drawn(panels, "aggregated profile overlap"), claims, ["Flat random, degree 4."]
     )

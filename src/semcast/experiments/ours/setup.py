@@ -13,7 +13,9 @@ from semcast.model.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, S
 
 NETWORK = ("waxman", 4.0)
 PAPERS = ("semcast", "semcast-merge", "semcast-noisemerge", "semcast-threshold", "semcast-o")
-SCHEMES = ("oracle", "masked/1", "masked/16", "spt", "unicast", *PAPERS)
+SHOWN = ("masked/16", "masked/1", "spt", "unicast", *PAPERS)
+"""All schemes; ``semnet`` carries what ``spt`` carries, to the packet, and is not drawn apart."""
+SCHEMES = ("oracle", *SHOWN)
 STYLES = {
     "masked/64": Style("masked, 64 channels", BLACK),
     "masked/16": Style("masked, 16", BLUE),

@@ -6,17 +6,15 @@ from typing import Any
 
 from semcast.experiments.dissemination import Case, Cost, measure
 from semcast.experiments.lines import result
-from semcast.experiments.ours.setup import NETWORK, drawn, gap, ranges
+from semcast.experiments.ours.setup import NETWORK, SCHEMES, SHOWN, drawn, gap, ranges
 from semcast.experiments.trials import Run
-
-_SHOWN = ("masked/16", "masked/1", "spt", "unicast", "semcast", "semcast-o")
 
 
 def sources(run: Run) -> dict[str, Any]:
     brokers, clients = (80, 500) if run.quick else (600, 7_000)
     cases = [
         Case(
-            *NETWORK, brokers, clients, clients // 20, model, chance, seed, ("oracle", *_SHOWN),
+            *NETWORK, brokers, clients, clients // 20, model, chance, seed, SCHEMES,
             sample=400 if run.quick else 4_000, counted=200, sources=number, looked_at=16 if run.quick else 48,
         )
         for model, chance in (("disjoint", 0.0), ("independent", 0.01))
@@ -27,7 +25,7 @@ def sources(run: Run) -> dict[str, Any]:
     panels, claims = [], []
     for model, name in (("disjoint", "disjoint profiles"), ("independent", "independent matches")):
         mine = [row for row in rows if row.model == model]
-        panels.append((name, {scheme: gap(mine, scheme, lambda case: case[7]) for scheme in _SHOWN}))
-        claims.append(ranges(f"Sources, {name}", mine, _SHOWN, lambda case: case[7]))
+        panels.append((name, {scheme: gap(mine, scheme, lambda case: case[7]) for scheme in SHOWN}))
+        claims.append(ranges(f"Sources, {name}", mine, SHOWN, lambda case: case[7]))
     note = [f"Waxman overlays of {brokers} brokers, degree 4. SPT has a tree per source, masked channels share theirs."]
     return result(run, "ours-sources", rows, drawn(panels, "sources"), claims, note)

@@ -6,10 +6,9 @@ from typing import Any
 
 from semcast.experiments.dissemination import Case, Cost, measure
 from semcast.experiments.lines import means, result
-from semcast.experiments.ours.setup import NETWORK, SCHEMES, STYLES, drawn, gap, ranges
+from semcast.experiments.ours.setup import NETWORK, SCHEMES, SHOWN, drawn, gap, ranges
 from semcast.experiments.trials import Run
 
-_SHOWN = ("masked/16", "masked/1", "spt", "unicast", "semcast", "semcast-threshold", "semcast-o")
 _MODELS = {"disjoint": "disjoint profiles", "independent": "independent matches"}
 
 
@@ -19,10 +18,9 @@ def sparsity(run: Run) -> dict[str, Any]:
     chances = (0.001, 0.01) if run.quick else (0.0002, 0.0005, 0.001, 0.003, 0.01, 0.02)
     points = [("disjoint", round(share * clients), 0.0) for share in shares]
     points += [("independent", clients // 10, 10 * chance) for chance in chances]
-    schemes = tuple(scheme for scheme in SCHEMES if scheme in (*_SHOWN, "oracle"))
     cases = [
         Case(
-            *NETWORK, brokers, clients, count, model, chance, seed, schemes,
+            *NETWORK, brokers, clients, count, model, chance, seed, SCHEMES,
             sample=400 if run.quick else 4_000, counted=150 if run.quick else 400, looked_at=20 if run.quick else 60,
             sources=1,
         )
@@ -38,8 +36,8 @@ def sparsity(run: Run) -> dict[str, Any]:
         def at(case: Any, places: Any = places) -> float:
             return float(places[_key_of(case[4], case[6])])
 
-        panels.append((name, {scheme: gap(mine, scheme, at) for scheme in _SHOWN}))
-        claims.append(ranges(f"Sparsity, {name}", mine, [s for s in _SHOWN if s in STYLES], at))
+        panels.append((name, {scheme: gap(mine, scheme, at) for scheme in SHOWN}))
+        claims.append(ranges(f"Sparsity, {name}", mine, SHOWN, at))
     note = [f"Waxman overlays of {brokers} brokers, degree 4; x is the mean number of gateways that want a message."]
     return result(run, "ours-sparsity", rows, drawn(panels, "gateways that want a message", log=True), claims, note)
 

@@ -51,8 +51,7 @@ def _drawn(rows: Sequence[Window]) -> Any:
                 [row.selectivity for row in mine], [row.load_percent for row in mine], s=9, marker=style.mark,
                 color=style.colour, alpha=0.6, linewidths=0, label=style.label, rasterized=True,
             )  # fmt: skip
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.locator_params(axis="x", nbins=5)
         dress(axes, f"{number}: {kind}, {sources} source{'s' * (sources > 1)}", "packets in per packet out", "")
     panels[0].set_ylabel("load, % of a core")
     drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)

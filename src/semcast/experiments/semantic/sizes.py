@@ -91,3 +91,4 @@ def _histogram(axes: Any, rows: list[Size], field: str, bins: NDArray[np.float64
         [middle for _, middle in some], [count.value for count, _ in some], [count.margin for count, _ in some],
         fmt="none", ecolor="#333333", elinewidth=0.8,
     )  # fmt: skip
+    axes.set_ylim(bottom=0)

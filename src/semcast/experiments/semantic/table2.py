@@ -103,14 +103,11 @@ def _drawn(fits: Sequence[Fit]) -> Any:
             capsize=2, label=style.label,
         )  # fmt: skip
     axes.set_ylim(bottom=0)
-    axes.set_xticks(
-        range(len(numbers)), [f"{number}\n{BY_RATE[number][0][:4]}. {BY_RATE[number][1]}" for number in numbers]
-    )
-    dress(
-        axes,
-        "Slopes with 95 % intervals (Table 5.2)",
-        "figure; same or different profiles, sources",
-        "m, % per packet/s",
-    )
+    names = [
+        f"{number}\n{'same' if kind == 'same' else 'diff.'}, {sources}" for number, (kind, sources) in BY_RATE.items()
+    ]
+    axes.set_xticks(range(len(numbers)), names)
+    title = "Slopes with 95 % intervals"
+    dress(axes, title, "figure; same or different profiles, sources", "m, % of a core per packet/s")
     drawn.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     return drawn

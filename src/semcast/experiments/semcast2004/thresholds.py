@@ -21,7 +21,7 @@ _CHANCES = (0.02, 0.1)
 
 def thresholds(run: Run) -> dict[str, Any]:
     brokers = 80 if run.quick else 400
-    clients = PER_BROKER * brokers
+    clients = 3_000 if run.quick else PER_BROKER * brokers  # fewer would leave a handful of profiles
     count = round(SIMILARITY * clients)
     schemes = ("spt", *(f"semcast-threshold/{value}" for value in THRESHOLDS))
     drawn = (500, 150, 3) if run.quick else (2_000, 500, 8)  # sample, counted, sources
@@ -29,7 +29,7 @@ def thresholds(run: Run) -> dict[str, Any]:
         Case(*NETWORK, brokers, clients, count, f"nested-{nested}", chance, seed, schemes, *drawn)
         for nested in _NESTED
         for chance in _CHANCES
-        for seed in run.seeds(5, 3)
+        for seed in run.seeds(5, 5)
     ]
     rows = run.trials("thresholds", measure, Cost, cases)
     note = [

@@ -22,6 +22,7 @@ _NAMES = {
 }
 _SCHEMES = (*_NAMES, "semcast-o")
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005)
+_KINDS = {"random": "flat random", "waxman": "Waxman", "transit-stub": "transit-stub"}
 _NETWORKS = (("random", 4.0), ("waxman", 4.0), ("random", 16.0), ("transit-stub", 0.0))
 
 
@@ -49,7 +50,7 @@ def fig3(run: Run) -> dict[str, Any]:
         disjoint(network, brokers, clients, max(1, round(share * clients)), seed, _SCHEMES, sources(run.quick))
         for network in networks
         for share in shares
-        for seed in run.seeds(5, 3)
+        for seed in run.seeds(5, 5)
     ]
     rows = run.trials("disjoint", measure, Cost, cases)
     note = [
@@ -128,7 +129,7 @@ def _drawn(rows: Sequence[Cost], clients: int) -> Any:
             curve(axes, points, Style(name, COLOURS[scheme]))
         axes.set_xscale("log")
         degree = f", degree {network[1]:g}" if network[1] else ""
-        dress(axes, f"{network[0]}{degree}", "clients per distinct profile, P/D", "")
+        dress(axes, f"{_KINDS[network[0]]}{degree}", "clients per distinct profile, P/D", "")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_yscale("symlog", linthresh=50)
         axes.set_yticks([0, 10, 20, 30, 40, 50, 100, 200], ["0", "10", "20", "30", "40", "50", "100", "200"])
