@@ -12,7 +12,7 @@ from semcast.experiments.output import dress, figure
 from semcast.experiments.trials import Run
 from semcast.model.palette import BLUE, GREEN, ORANGE
 
-CHANNELS = (1, 2, 4, 8, 16, 32, 64)
+CHANNELS = (1, 2, 4, 16, 64)
 _WORKLOADS = {
     "disjoint": ("disjoint profiles", BLUE),
     "independent": ("independent matches", ORANGE),

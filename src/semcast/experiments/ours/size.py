@@ -13,11 +13,11 @@ _SHOWN = ("masked/16", "masked/1", "spt", "unicast", "semcast", "semcast-o")
 
 
 def size(run: Run) -> dict[str, Any]:
-    sizes = (50, 100, 200) if run.quick else (100, 300, 600, 1_200, 2_500, 5_000)
+    sizes = (50, 100, 200) if run.quick else (100, 300, 1_000, 2_000, 5_000)
     cases = [
         Case(
             *NETWORK, brokers, 5 * brokers, max(5, brokers // 4), "disjoint", 0.0, seed,
-            ("oracle", *(scheme for scheme in _SHOWN if brokers <= 2_500 or scheme != "semcast-o")),
+            ("oracle", *(scheme for scheme in _SHOWN if brokers <= 2_000 or scheme != "semcast-o")),
             sample=400 if run.quick else 2_000, counted=200, sources=1, looked_at=20 if run.quick else 40,
         )
         for brokers in sizes

@@ -14,8 +14,8 @@ _MODELS = {"disjoint": "disjoint profiles", "independent": "independent matches"
 
 def sparsity(run: Run) -> dict[str, Any]:
     brokers, clients = (80, 500) if run.quick else (600, 7_000)
-    shares = (0.2, 0.02) if run.quick else (0.5, 0.2, 0.1, 0.05, 0.02, 0.005)
-    chances = (0.001, 0.01) if run.quick else (0.0002, 0.0005, 0.001, 0.003, 0.01, 0.02)
+    shares = (0.2, 0.02) if run.quick else (0.2, 0.1, 0.05, 0.02, 0.005)
+    chances = (0.001, 0.01) if run.quick else (0.0002, 0.001, 0.003, 0.01, 0.02)
     points = [("disjoint", round(share * clients), 0.0) for share in shares]
     points += [("independent", clients // 10, 10 * chance) for chance in chances]
     cases = [

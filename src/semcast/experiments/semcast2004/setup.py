@@ -31,14 +31,14 @@ def by_share(run: Run) -> list[Cost]:
     """Trials over the share of distinct profiles, for two networks."""
     sizes = (50, 120) if run.quick else (200, 700)
     shares = SHARES[::2] if run.quick else SHARES
-    seeds = run.seeds(5, 5)
+    seeds = run.seeds(5, 3)
     return _trials(run, [(brokers, share, seed) for brokers in sizes for share in shares for seed in seeds])
 
 
 def by_size(run: Run) -> list[Cost]:
     """Trials over the number of brokers."""
     sizes = (50, 80, 120) if run.quick else SIZES
-    return _trials(run, [(brokers, SIMILARITY, seed) for brokers in sizes for seed in run.seeds(8, 5)])
+    return _trials(run, [(brokers, SIMILARITY, seed) for brokers in sizes for seed in run.seeds(5, 3)])
 
 
 def _trials(run: Run, points: Sequence[tuple[int, float, int]]) -> list[Cost]:

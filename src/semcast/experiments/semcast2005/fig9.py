@@ -26,7 +26,7 @@ def fig9(run: Run) -> dict[str, Any]:
             count = distinct(clients, FACTOR, reading)
             cases += [
                 disjoint(NETWORK, brokers, clients, count, seed, ("spt", *_NAMES), sources(run.quick))
-                for seed in run.seeds(8, 5)
+                for seed in run.seeds(5, 3)
             ]
     rows = run.trials("sizes", measure, Cost, cases)
     note = [f"Disjoint profiles, {_PER_BROKER:.1f} clients per broker, selectivity factor {FACTOR:g}, without legs."]

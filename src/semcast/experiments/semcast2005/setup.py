@@ -28,7 +28,7 @@ COLOURS = {
     "masked/16": GREEN,
     "bound": BLACK,
 }
-STEPS = (0.01, 0.03, 0.08, 0.2, 0.4, 0.6, 0.8, 0.95)
+STEPS = (0.01, 0.05, 0.15, 0.4, 0.7, 0.95)
 """How far the aggregated overlap is from the least that a number of profiles allows, as a share of what is possible."""
 _QUICK_STEPS = (0.02, 0.3, 0.9)
 FACTOR = 2.0
