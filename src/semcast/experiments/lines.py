@@ -54,12 +54,22 @@ def name_ends(axes: Any, *, fontsize: float = 7.5) -> None:
     to_panel = axes.transData + axes.transAxes.inverted()
     places = [min(1.0, max(0.0, float(to_panel.transform((axes.get_xlim()[0], y))[1]))) for y, _ in ends]
     order = sorted(range(len(ends)), key=places.__getitem__)
-    heights = spread([places[number] for number in order], _APART)
+    heights = _within(spread([places[number] for number in order], _APART))
     for number, height in zip(order, heights, strict=True):
         style = ends[number][1]
         axes.text(
             1.02, height, style.label, color=style.colour, transform=axes.transAxes, va="center", fontsize=fontsize
         )
+
+
+def _within(heights: Sequence[float]) -> list[float]:
+    """Pushed down where names would stand above the panel."""
+    found: list[float] = []
+    highest = 1.0
+    for height in reversed(heights):
+        found.append(min(height, highest))
+        highest = found[-1] - _APART
+    return found[::-1]
 
 
 def spread(places: Sequence[float], apart: float) -> list[float]:

@@ -42,7 +42,7 @@ def over_seeds(values: Iterable[tuple[int, float]]) -> Mean:
 def write_table(path: Path, rows: Sequence[NamedTuple]) -> Path:
     """One line per row under the names of its fields."""
     with open(path, "w", newline="") as file:
-        writer = csv.writer(file)
+        writer = csv.writer(file, lineterminator="\n")
         writer.writerow(rows[0]._fields if rows else [])
         writer.writerows([round(x, 5) if isinstance(x, float) else x for x in row] for row in rows)
     return path

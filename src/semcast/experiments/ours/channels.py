@@ -51,7 +51,7 @@ def channels(run: Run) -> dict[str, Any]:
         claims.append(Claim(f"Channels, {name}", f"{said}; SPT {paths:.0f} %.", "ours"))
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_ylim(bottom=0)
+    axes.axhline(0, color="#999999", linewidth=1)
     dress(axes, "Masked channels", "channels at most, K", "% above a tree per message")
     name_ends(axes)
     note = [f"Waxman overlays of {brokers} brokers, degree 4, one source."]

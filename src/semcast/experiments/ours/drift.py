@@ -56,7 +56,7 @@ def _drawn(rows: Sequence[Drifted]) -> Any:
     for plan, style in _STYLES.items():
         mine = [row for row in rows if row.plan == plan]
         curve(axes, means(mine, lambda row: row.epoch, lambda row: row.above), style)
-    axes.set_ylim(bottom=0)
+    axes.axhline(0, color="#999999", linewidth=1)
     axes.xaxis.get_major_locator().set_params(integer=True)
     dress(axes, "Interests that drift", "steps of drift", "% above a tree per message")
     name_ends(axes)

@@ -47,8 +47,10 @@ def drawn(panels: Sequence[tuple[str, dict[str, Points]]], x: str, *, log: bool 
         axes.set_yticks(TICKS, [str(tick) for tick in TICKS])
         axes.minorticks_off()
         if log:
+            places = sorted({x for points in curves.values() for x, _ in points})
             axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.set_xticks(places, [f"{place:,.0f}" for place in places])
+            axes.minorticks_off()
         axes.axhline(0, color="#999999", linewidth=1)
         dress(axes, title, x, "")
     every[0][0].set_ylabel("% above a tree per message (linear to 20)")

@@ -226,8 +226,8 @@ def _drawn(rows: Sequence[Approach]) -> Any:
             mine = [(float(row.users), float(getattr(row, field))) for row in rows if row.approach == name]
             curve(axes, means(mine, lambda point: point[0], lambda point: point[1]), style)
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.minorticks_off()
+        axes.set_xticks(numbers := sorted({row.users for row in rows}), [f"{number:,}" for number in numbers])
         if field == "us_per_packet":
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

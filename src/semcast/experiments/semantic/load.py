@@ -144,7 +144,8 @@ def per_packet(case: Setting) -> list[PerPacket]:
     # The same interests and packets at every depth: what leaks then is depth's doing alone.
     drawn = 0 if case.what == "leakage" else case.value
     rng = np.random.default_rng([case.seed, drawn, len(case.what)])
-    benches: dict[Matching, Bench] = {way: Bench(_filters(case, rng), way) for way in WAYS}
+    filters = _filters(case, rng)
+    benches: dict[Matching, Bench] = {way: Bench(filters, way) for way in WAYS}
     if case.what == "leakage":
         for bench in benches.values():
             bench.shed(case.value)

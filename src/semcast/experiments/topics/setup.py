@@ -86,4 +86,5 @@ def by_size(axes: Any, rows: Sequence[Cost], y: Callable[[Cost], float], style: 
 def dressed(axes: Any, title: str, y: str) -> None:
     """The axes of a curve over subscriptions."""
     dress(axes, title, "subscriptions", y)
+    axes.locator_params(axis="x", nbins=5)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
