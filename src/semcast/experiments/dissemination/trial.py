@@ -21,7 +21,7 @@ from semcast.trees.joins import Closest
 from semcast.trees.oracle import Oracle
 from semcast.trees.steiner import shortest_path_tree
 
-NOISE_MERGES = 300
+NOISE_MERGES = 100
 """How often noise channels are merged at most: every merge of merged ones doubles their expressions, without an end."""
 
 
@@ -165,12 +165,13 @@ def planned(scheme: str, people: Population, seed: int, matrix: Overlap | None =
     """A plan of a scheme, or of one with a choice.
 
     ``semcast/destination``: how gateways join (the closest broker unless told); ``semcast/cap``: the merge as printed;
-    ``semcast-threshold/0.4``; ``masked/16``: channels at most.
+    ``semcast/few``: with as few merges as noise channels have; ``semcast-threshold/0.4``; ``masked/16``: channels at
+    most.
     """
     name, _, choice = scheme.partition("/")
     closest: Closest = "destination" if choice == "destination" else "broker"
     settings = Settings(
-        max_merges=NOISE_MERGES if name == "semcast-noisemerge" else Settings.max_merges,
+        max_merges=NOISE_MERGES if name == "semcast-noisemerge" or choice == "few" else Settings.max_merges,
         threshold=float(choice) if name == "semcast-threshold" and choice else None,
         literal_cap=choice == "cap",
     )
