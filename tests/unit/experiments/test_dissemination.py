@@ -128,6 +128,6 @@ def test_the_oracle_is_below_every_scheme_and_above_its_bound() -> None:
 
 
 def test_a_trial_is_a_function_of_its_case() -> None:
-    case = disjoint(("random", 4.0), 40, 100, 20, 1, ("semcast", "spt"))
+    case = disjoint(("random", 4.0), 40, 100, 20, 1, ("semcast", "spt"), 8)
     assert measure(case) == measure(case)
     assert measure(case) != measure(case._replace(seed=2))
