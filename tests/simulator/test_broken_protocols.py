@@ -13,11 +13,11 @@ from semcast.protocol.broker import Broker, Forwarded, Table, narrowed
 from semcast.protocol.coordinator import Coordinator
 from semcast.protocol.following import Following, Routed
 from semcast.protocol.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
-from semcast.protocol.gateway import Gateway
 from semcast.protocol.inbox import Inbox, Members
 from semcast.protocol.ledger import Ledger
 from semcast.protocol.machine import Command, Note, Send, Sync
 from semcast.protocol.overlay import Overlay as KnownOverlay
+from semcast.protocol.register import Register
 from semcast.protocol.sessions import Session
 from semcast.protocol.source import Source
 from semcast.protocol.subscriber import Subscriber
@@ -118,10 +118,10 @@ def believes_every_tally(patch: Patch) -> None:
 
 
 def forgets_durable_sessions(patch: Patch) -> None:
-    def save(self: Gateway, session: Session) -> None:
+    def save(self: Register, session: Session) -> None:
         session.dirty = False
 
-    patch.setattr(Gateway, "_save", save)
+    patch.setattr(Register, "save", save)
 
 
 def keeps_what_came_twice(patch: Patch) -> None:

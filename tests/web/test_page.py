@@ -35,7 +35,7 @@ SAYS = {
         && it.subscribers.every(one => cell(one.gateway + ' ' + one.session, 'profile') === one.profile))""",
     "cost": """told('/api/cost', it => ['plan', 'spt', 'unicast', 'oracle'].every(name =>
             cell(name, 'links per message') === it.compared[name].toFixed(2))
-        && document.querySelector('[data-series=measured]').getAttribute('d').length > 10)""",
+        && document.querySelector('[data-series=measured]')?.getAttribute('d').length > 10)""",
     "events": """told('/api/events', it =>
         same(all('#events li', row => row.lastChild.textContent), it.events.map(event => event.text)))""",
     "pipeline": """told('/api/pipeline', it => it.batches.length === 0
