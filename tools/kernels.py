@@ -16,13 +16,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import semcast
-from semcast.model.message import Message, ProfileText
-from semcast.protocol.filters import Filter
+from semcast.matching import LANGUAGES
+from semcast.net.warm import warm_matching
 
 LANES = (("matching",), ("trees", "channels", "planning", "protocol"))
 """Packages by process: about as long, and what one needs of another is compiled in the same process before."""
-EXAMPLES = {"relational": ("a > 1 AND b = 'x'", b'{"a": 2, "b": "x"}'), "xpath": ("/a[b > 1]", b"<a><b>2</b></a>")}
-MANY = 300
 
 
 def main() -> int:
@@ -36,10 +34,8 @@ def compile_lane(packages: tuple[str, ...]) -> None:
         for module in kernel_modules(package):
             import_module(module)  # most have signatures: they are compiled when they are defined
     if "matching" in packages:
-        for language, (profile, payload) in EXAMPLES.items():
-            engine = Filter({0: ProfileText("s", language, profile)})
-            for count in (1, MANY):  # a message alone takes another way than many
-                assert all(engine.match([Message("s", payload)] * count))
+        for language in LANGUAGES:
+            warm_matching(language)
 
 
 def kernel_modules(package: str) -> Iterator[str]:

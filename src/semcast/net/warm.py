@@ -21,8 +21,7 @@ def warm(languages: Iterable[str]) -> None:
     """Have what forwards, and what matches profiles of these languages, compiled or read from the cache."""
     _forwarding()
     for language in languages:
-        if language in _EXAMPLES:
-            _matching(language)
+        warm_matching(language)
 
 
 @cache
@@ -37,7 +36,10 @@ def _forwarding() -> None:
 
 
 @cache
-def _matching(language: str) -> None:
+def warm_matching(language: str) -> None:
+    """What matches profiles of one language; nothing to do for those whose engines are not compiled."""
+    if language not in _EXAMPLES:
+        return
     profile, payload = _EXAMPLES[language]
     matching = Filter({0: ProfileText("s", language, profile)})
     for count in (1, _MANY):  # a message alone takes another way than many
