@@ -72,7 +72,9 @@ def test_times_are_seconds_or_timestamps_in_lines_and_tables(spark: SparkSession
     pa.parquet.write_table(pa.table({"x": case.xs, "at": case.times}), tmp_path / "m.parquet")
     naive = [time.replace(tzinfo=None) for time in case.times]
     pa.parquet.write_table(pa.table({"x": case.xs, "at": naive}), tmp_path / "naive.parquet")
-    for name in ("text.jsonl", "m.csv", "s.csv", "m.parquet", "naive.parquet"):
+    texts = [time.isoformat() for time in case.times]
+    pa.parquet.write_table(pa.table({"x": case.xs, "at": texts}), tmp_path / "text.parquet")
+    for name in ("text.jsonl", "m.csv", "s.csv", "m.parquet", "naive.parquet", "text.parquet"):
         assert rates(case.plan(str(tmp_path / name), *DECAYED)) == expected, name
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from math import isfinite
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -15,13 +18,14 @@ from pyspark.errors import PySparkException
 
 from semcast.matching import Language
 from semcast.matching.matches import Matches
-from semcast.model import Schema, SemcastError
+from semcast.model import Kind, Schema, SemcastError
 from semcast.pipeline.messages import Matched, Source, prepared, reason
 from semcast.pipeline.tally import Tally
 
 Number = TypeVar("Number", np.int32, np.float64)
 
 _NONE, _STRAY = -1, -2
+_TEXT, _TIME = frozenset({Kind.STRING}), frozenset({Kind.NUMBER, Kind.TIMESTAMP})
 
 
 class SourceColumn(NamedTuple):
@@ -77,15 +81,17 @@ def _collected(
     column: SourceColumn | None,
     time: str | None,
 ) -> Collected:
-    load = prepared(source, chosen, profiles, schema, source.splits(), column.name if column else None, time)
-    allowed = column.sources if column else ()
+    beside = {column.name: _TEXT} if column is not None else {}
+    if time is not None:
+        beside[time] = _TIME
+    load = prepared(source, chosen, profiles, schema, source.splits(), beside)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher, job = load()
         tally = Tally()
         for found in job.run(matcher, batches, tally):
-            yield _row(found, allowed)
-        yield _row(Matched(-1, Matches.none(0), None, None), (), msgspec.json.encode(tally).decode())
+            yield _row(found, column, time)
+        yield _row(Matched(-1, Matches.none(0), {}), None, None, msgspec.json.encode(tally).decode())
 
     columns = (
         "first long, counts array<int>, profiles array<int>, places array<int>, times array<double>, stray string, "
@@ -115,15 +121,16 @@ def _complain(source: Source, column: SourceColumn, places: NDArray[np.int32], s
         )
 
 
-def _row(found: Matched, allowed: Sequence[str], tally: str | None = None) -> pa.RecordBatch:
-    matches, texts = found.matches, found.texts
+def _row(found: Matched, column: SourceColumn | None, time: str | None, tally: str | None = None) -> pa.RecordBatch:
+    matches = found.matches
     places, stray = np.empty(0, np.int32), None
-    if texts is not None:
-        known = pc.index_in(texts, value_set=pa.array(allowed, pa.string()))
+    if column is not None:
+        texts = found.beside[column.name].cast(pa.string())
+        known = pc.index_in(texts, value_set=pa.array(column.sources, pa.string()))
         unknown = pc.and_(pc.is_null(known), pc.is_valid(texts))
         places = np.where(unknown, _STRAY, known.fill_null(_NONE).to_numpy(zero_copy_only=False))
         stray = next(iter(texts.filter(unknown).slice(0, 1).to_pylist()), None)
-    times = [] if found.times is None else found.times.fill_null(np.nan).to_numpy(zero_copy_only=False)
+    times = [] if time is None else [_seconds(value) for value in found.beside[time].to_pylist()]
     columns = {
         "first": pa.array([found.first], pa.int64()),
         "counts": pa.array([np.asarray(matches.counts(), np.int32)], pa.list_(pa.int32())),
@@ -134,6 +141,13 @@ def _row(found: Matched, allowed: Sequence[str], tally: str | None = None) -> pa
         "tally": pa.array([tally], pa.string()),
     }
     return pa.RecordBatch.from_pydict(columns)
+
+
+def _seconds(value: Any) -> float:
+    """A number is seconds already, a moment is counted from 1970; NaN of what is neither."""
+    if isinstance(value, datetime):
+        return value.timestamp() if value.tzinfo is not None else value.replace(tzinfo=UTC).timestamp()
+    return float(value) if isinstance(value, int | float | Decimal) and isfinite(value) else np.nan
 
 
 def _flat(column: Any, type_: type[Number]) -> NDArray[Number]:

@@ -12,9 +12,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
-from decimal import Decimal
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +40,7 @@ from semcast.pipeline.tally import Tally
 
 _SMALLEST_SPLIT, _LARGEST_SPLIT = 4 << 20, 128 << 20
 _BAD_ROW = "_corrupt_record"  # where Spark puts a CSV row that has not as many cells as the header
+Columns = dict[str, pa.Array]
 _MARK = "#"  # begins the line that sums up a task; results begin with a brace
 
 
@@ -187,29 +185,26 @@ def prepared(
     profiles: Sequence[Any],
     schema: Schema | None,
     splits: Sequence[Split],
-    column: str | None = None,
-    time: str | None = None,
+    beside: Wanted | None = None,
 ) -> Callable[[], tuple[Any, Job]]:
     """What gives a task the matcher and the job; what cannot work is complained of now rather than in a task.
 
-    ``column`` is to be read too, as text, and ``time`` as seconds, whatever profiles make of them.
+    ``beside`` are columns that are to be read too, as these kinds, whatever profiles make of them.
     """
     wanted = wanted_of(chosen, profiles, schema)
     Decoder(wanted)
     first_rows = {split.partition: split.first for split in splits}
     paths = [str(file.absolute()) for file in source.files]
-    job = Job(source.format, wanted, first_rows, source.pieces, paths, column, time)
+    job = Job(source.format, wanted, first_rows, source.pieces, paths, beside or {})
     return shared(source.spark, (chosen.matcher(profiles), job))
 
 
 class Matched(NamedTuple):
-    """The matches of consecutive messages, from row ``first`` on, and the columns that were asked for."""
+    """The matches of consecutive messages, from row ``first`` on, and the columns beside them."""
 
     first: int
     matches: Matches
-    texts: pa.Array | None
-    times: pa.Array | None
-    """Seconds; NULL where a message has none."""
+    beside: Columns
 
 
 class Job:
@@ -222,23 +217,21 @@ class Job:
         first_rows: dict[int, int],
         pieces: list[Piece],
         paths: list[str],
-        column: str | None = None,
-        time: str | None = None,
+        beside: Wanted,
     ) -> None:
         self.format = format_
         self.wanted = wanted
         self.first_rows = first_rows
         self.pieces = pieces
         self.paths = paths
-        self.column = column
-        self.time = time
+        self.beside = beside
 
     def run(self, matcher: Any, batches: Iterable[pa.RecordBatch], tally: Tally) -> Iterator[Matched]:
         """The matches of consecutive messages, batch by batch; ``tally`` is complete after the last."""
         context = TaskContext.get()
         row = self.first_rows.get(context.partitionId() if context else 0, 0)
         decoder = Decoder(self.wanted)
-        for messages, bad, texts, times in self._decoded(decoder, batches):
+        for messages, bad, beside in self._decoded(decoder, batches):
             found = read(matcher, messages)
             matches = found.matches
             if bad:  # a bad row is all NULL, which some profiles may ask for
@@ -246,65 +239,40 @@ class Job:
             tally.pairs += len(matches)
             tally.matched += int(np.count_nonzero(matches.counts()))
             tally.saw(row, messages.num_rows, bad, found)
-            yield Matched(row, matches, texts, times)
+            yield Matched(row, matches, beside)
             row += messages.num_rows
         tally.unfit, tally.too_long = dict(decoder.unfit), decoder.too_long
 
     def _decoded(
         self, decoder: Decoder, batches: Iterable[pa.RecordBatch]
-    ) -> Iterator[tuple[pa.RecordBatch, list[int], pa.Array | None, pa.Array | None]]:
-        """The messages, row by row as they came, which of a batch are none, and the columns that were asked for."""
+    ) -> Iterator[tuple[pa.RecordBatch, list[int], Columns]]:
+        """The messages, row by row as they came, which of a batch are none, and the columns beside them."""
+        other = Decoder(self.beside)
         for batch in batches:
             match self.format:
                 case "json":
                     for at in batch.column(0).to_pylist():
                         for some in lines(self.pieces[at]):
-                            yield *decoder.json_lines(some), self._text_of(some), self._times_of(some)
+                            beside = _columns(other.json_lines(some)[0]) if self.beside else {}
+                            yield *decoder.json_lines(some), beside
                 case "parquet":
-                    yield batch, [], self._cells(batch), self._moments(batch)
+                    yield batch, [], {name: _cells(batch, name, kinds) for name, kinds in self.beside.items()}
                 case "xml":
                     for messages, bad in documents(self.paths, batch.column(0).to_pylist()):
-                        yield messages, bad, None, None
+                        yield messages, bad, {}
                 case _:
                     bad = np.flatnonzero(batch.column(_BAD_ROW).is_valid()).tolist()
-                    yield decoder.text_columns(batch), bad, self._cells(batch), self._moments(batch)
-
-    def _text_of(self, lines: Sequence[bytes | None]) -> pa.Array | None:
-        if self.column is None:
-            return None
-        found, _ = Decoder({self.column: frozenset({Kind.STRING})}).json_lines(lines)
-        return found.column(0).cast(pa.string())
-
-    def _cells(self, batch: pa.RecordBatch) -> pa.Array | None:
-        return None if self.column is None else batch.column(self.column).cast(pa.string())
-
-    def _times_of(self, lines: Sequence[bytes | None]) -> pa.Array | None:
-        if self.time is None:
-            return None
-        found, _ = Decoder({self.time: _TIME}).json_lines(lines)
-        return _seconds(found.column(0))
-
-    def _moments(self, batch: pa.RecordBatch) -> pa.Array | None:
-        if self.time is None:
-            return None
-        cells = batch.column(self.time)
-        if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
-            cells = Decoder({self.time: _TIME}).text_columns(batch).column(0)
-        return _seconds(cells)
+                    yield decoder.text_columns(batch), bad, _columns(other.text_columns(batch))
 
 
-_TIME = frozenset({Kind.NUMBER, Kind.TIMESTAMP})
+def _columns(batch: pa.RecordBatch) -> Columns:
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
-def _seconds(values: pa.Array) -> pa.Array:
-    """Numbers are seconds already; moments are counted from 1970."""
-
-    def read(value: Any) -> float | None:
-        if isinstance(value, datetime):
-            return value.timestamp() if value.tzinfo is not None else value.replace(tzinfo=UTC).timestamp()
-        return float(value) if isinstance(value, int | float | Decimal) and isfinite(value) else None
-
-    return pa.array(map(read, values.to_pylist()), pa.float64())
+def _cells(batch: pa.RecordBatch, name: str, kinds: frozenset[Kind]) -> pa.Array:
+    """A table's column as it is, but for text, which is read as what is wanted of it."""
+    cells = batch.column(name)
+    return Decoder({name: kinds}).text_columns(batch).column(0) if pa.types.is_string(cells.type) else cells
 
 
 def _lines(matches: Matches, first: int, ids: Sequence[str]) -> list[str]:
