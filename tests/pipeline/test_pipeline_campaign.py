@@ -35,9 +35,6 @@ AHEAD = 8
 VICTIMS = ("worker", "executor", "driver")
 AIMS = ("before append", "appending", "committing", "between batches", "plan swap", "any moment")
 PATIENCE_S = 900.0
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-LEAN = ("--conf", f"spark.driver.extraJavaOptions={_JAVA}", "--conf", f"spark.executor.extraJavaOptions={_JAVA}")
-"""These JVMs do not live long enough to be worth compiling well."""
 ROUND = 12
 """Once in so many kills everybody is asked what he has."""
 
@@ -131,7 +128,7 @@ class Campaign:
         self._start()
 
     def _start(self) -> None:
-        self._running = Command(self._url, self._folder, *LEAN, ready=False)
+        self._running = Command(self._url, self._folder, ready=False)
         self._begun = time.monotonic()
         self.sight.driver_begins(self._begun)
 
@@ -235,7 +232,7 @@ class Campaign:
         self._settle(wait=True)
         self._supply()
         self._running.kill("driver", self._chance)
-        last = Command(self._url, self._folder, *LEAN, "--once")
+        last = Command(self._url, self._folder, "--once")
         assert last.process.wait(1200) == 0, last.told()
         self._compare()
         for reader in self._readers:

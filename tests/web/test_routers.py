@@ -12,7 +12,7 @@ import pytest
 from tests.live.http.browser import Page
 from tests.live.overlays import CALM
 from tests.pipeline.overlays import running
-from tests.web.test_page import SAYS, SHOTS, js, opened, typed
+from tests.web.test_page import SAYS, SHOTS, js, opened, typed, walk
 from tests.web.world import Served, clients_of
 
 pytestmark = pytest.mark.system
@@ -86,13 +86,7 @@ def routers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
 def test_every_view_of_routers_shows_what_its_json_says(page: Page, routers: Served, width: int, dark: bool) -> None:
-    opened(page, routers, "overlay", width, dark=dark)
-    for view, says in SAYS_THERE.items():
-        page.run(f"location.hash = '{view}'")
-        page.until(js(f"document.querySelector('main').dataset.view === '{view}' && {says}"))
-        assert page.run("document.documentElement.scrollWidth") <= width, view
-        assert not page.run("/undefined|NaN|\\[object/.test(document.body.innerText)"), view
-        page.screenshot(SHOTS / f"routers-{view}-{width}-{'dark' if dark else 'light'}.png")
+    walk(page, routers, SAYS_THERE, "routers-", width, dark=dark)
 
 
 def test_routers_cost_what_shortest_path_trees_cost_and_no_more_than_unicast(routers: Served, page: Page) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from semcast.dashboard import Dashboard
     from semcast.experiments.demo import Outcome
 
-FIRST_TIME = "the first time code is compiled, which takes a minute or two"
 _CHUNK = 50_000
 
 
@@ -61,7 +60,7 @@ def _matching(messages: int, profiles: int, out: Path, seed: int) -> tuple[dict[
     texts = quotes.profiles(profiles, seed)
     profile_file, stream, plot = out / "profiles.jsonl", out / "quotes.parquet", out / "demand.png"
     _write_profiles(profile_file, texts)
-    with render.step(f"loading ({FIRST_TIME})"):
+    with render.step(f"loading ({render.FIRST_TIME})"):
         from semcast.pipeline.demand import demand
         from semcast.pipeline.progress import watched
         from semcast.pipeline.session import session
@@ -69,7 +68,7 @@ def _matching(messages: int, profiles: int, out: Path, seed: int) -> tuple[dict[
         spark = session("semcast demo")
     with render.step(f"generating {messages:,} quotes") as shown, watched(spark, shown.report):
         _stream(spark, messages, seed).write.mode("overwrite").parquet(str(stream))
-    with render.step(f"getting the matcher ready ({FIRST_TIME})"):
+    with render.step(f"getting the matcher ready ({render.FIRST_TIME})"):
         from semcast.matching.relational import kernels
 
         kernels.warm()
@@ -87,7 +86,7 @@ def _matching(messages: int, profiles: int, out: Path, seed: int) -> tuple[dict[
 def _live(
     spark: SparkSession, out: Path, seconds: float, brokers: int, subscribers: int, seed: int, keep: bool, port: int
 ) -> dict[str, Any]:
-    with render.step(f"getting the brokers ready ({FIRST_TIME})"):
+    with render.step(f"getting the brokers ready ({render.FIRST_TIME})"):
         from semcast.experiments.demo import LiveDemo, Scale
         from semcast.net.serve import run
         from semcast.net.warm import warm

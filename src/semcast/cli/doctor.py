@@ -62,7 +62,7 @@ def doctor(
     if not quick:
         checks.insert(3, _spark)
     found: list[Finding] = []
-    spark = "" if quick else "; the first time code is compiled, which takes a minute or two"
+    spark = "" if quick else f"; {render.FIRST_TIME}"
     with render.step(f"looking around{spark}"):
         for check in checks:
             found.extend(check())

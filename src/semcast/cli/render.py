@@ -23,6 +23,7 @@ from rich.table import Table
 stdout = Console(highlight=False)
 stderr = Console(stderr=True, highlight=False)
 
+FIRST_TIME = "the first time code is compiled, which takes a minute or two"
 _LOG_SECONDS = 5.0
 _LONGEST = 240
 """Columns of a line off a terminal."""

@@ -131,7 +131,7 @@ def broker(
 def _starting(*, always: bool = False) -> None:
     """A word before anything is imported: kernels are compiled while they are. Parts of an `up` leave it to that."""
     if always or sys.stdout.isatty():
-        render.say("starting; the first time code is compiled, which takes a minute or two")
+        render.say(f"starting; {render.FIRST_TIME}")
 
 
 def _ready(host: Any) -> None:

@@ -7,21 +7,20 @@ all views hold for them too.
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import replace
 
 import msgspec
 
 from semcast.channels.selectivity import Selectivity
+from semcast.dashboard.samples import matches
 from semcast.dashboard.snapshot import Json, Snapshot
 from semcast.matching.matches import Matches
-from semcast.model.message import Message, ProfileText
+from semcast.model.message import ProfileText
 from semcast.planning.build import Request, make_plan
 from semcast.planning.origins import Origins
 from semcast.planning.plan import Plan
 from semcast.planning.subscriptions import Subscriptions
-from semcast.protocol.filters import Filter
 from semcast.trees.declared import having
 from semcast.trees.topology import natural
 
@@ -84,17 +83,3 @@ def _tell_ways(told: Json, source: str, profiles: Mapping[str, ProfileText], pla
         to = sorted({gateway for name in names for gateway in plan.subscriptions[name]}, key=natural)
         one["profiles"] = names
         one["way"] = [{"channel": source, "version": 0, "to": to}] if to else []
-
-
-def matches(profiles: Mapping[str, ProfileText], seen: list[Json]) -> list[list[str]]:
-    """Per message the names of the profiles that match it, by the engines that sources and gateways use."""
-    return Filter(profiles).match([message_of(one) for one in seen])
-
-
-def message_of(seen: Json) -> Message:
-    """A message that a source has told of."""
-    if "json" in seen:
-        payload = msgspec.json.encode(seen["json"])
-    else:
-        payload = seen["payload"].encode() if "payload" in seen else b64decode(seen["base64"])
-    return Message(seen["stream"], payload, seen.get("topic"), seen["time_ms"], seen.get("key"))

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from semcast.dashboard.routers import matches
+from semcast.dashboard.samples import matches
 from semcast.dashboard.snapshot import Json, Snapshot
 from semcast.matching import language
 from semcast.model import ProfileError, SemcastError

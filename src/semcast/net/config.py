@@ -8,8 +8,7 @@ import msgspec
 
 from semcast.model import SemcastError
 from semcast.model.tables import Part, TableError, located, read_toml, typed
-from semcast.net.delays import Delays
-from semcast.net.view import OverlayView, tuned
+from semcast.net.view import Delays, OverlayView, tuned
 from semcast.planning.build import SCHEMES
 from semcast.protocol.frames.semantic import Role
 from semcast.protocol.semantic_node import SEMNET

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from semcast.protocol.orders import Order
 from semcast.trees.topology import Topology
-
-Delays = Literal["measured", "declared"]
 
 _LEAST_MS = 0.001
 """No link of a topology is quicker."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -14,6 +14,8 @@ from semcast.protocol.streams import Stream, Streams
 
 if TYPE_CHECKING:
     from semcast.trees.topology import Topology
+
+Delays = Literal["measured", "declared"]
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -48,7 +50,7 @@ class OverlayView(msgspec.Struct, frozen=True):
     """Under semnet: the role of a router, where it is not the one that its place gives it."""
     candidates: tuple[str, ...] = ()
     """All coordinators that the deployment has; where those are that nobody has met yet, is not known."""
-    delays: str = "measured"
+    delays: Delays = "measured"
     """What staleness bounds are planned with: the links' delays as brokers measure them, or those of the topology."""
 
     def encoded(self) -> bytes:
