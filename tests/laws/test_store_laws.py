@@ -45,13 +45,21 @@ class BrokersMemory(RuleBasedStateMachine):
         """The same for the trimmed position."""
         self.incarnation = 0
 
-    @initialize(recent_bytes=st.sampled_from((1, 2000, 1 << 20)), origins=st.integers(1, 5))
-    def begin(self, recent_bytes: int, origins: int) -> None:
+    @initialize(
+        recent_bytes=st.sampled_from((1, 2000, 1 << 20)),
+        origins=st.integers(1, 5),
+        segmented=st.sampled_from((1, 200, 1 << 20)),
+        segment_bytes=st.sampled_from((1, 2000, 1 << 20)),
+    )
+    def begin(self, recent_bytes: int, origins: int, segmented: int, segment_bytes: int) -> None:
         self.recent_bytes, self.origins = recent_bytes, origins
+        self.segments = {"segmented": segmented, "segment_bytes": segment_bytes}
         self.open()
 
     def open(self) -> None:
-        self.store = BrokerStore(self.folder, source=True, recent_bytes=self.recent_bytes, origins=self.origins)
+        self.store = BrokerStore(
+            self.folder, source=True, recent_bytes=self.recent_bytes, origins=self.origins, **self.segments
+        )
         self.incarnation += 1
         assert self.store.incarnation == self.incarnation
         assert self.store.warnings == ()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from semcast.net.broker_store import BrokerStore
+from semcast.net.broker_store import SEGMENTS, BrokerStore
 from tests.unit.net.written import check_after_full, fill
 
 
@@ -24,14 +24,16 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.system
-def test_a_disk_that_is_full_fails_the_commit_and_a_later_one_makes_up_for_it(small_disk: Path) -> None:
+@pytest.mark.parametrize("batch", [50, 200], ids=["in the file", "in segments"])
+def test_a_disk_that_is_full_fails_the_commit_and_a_later_one_makes_up_for_it(small_disk: Path, batch: int) -> None:
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(1 << 20))
     folder = small_disk / "b"
     store = BrokerStore(folder, source=True)
-    committed = fill(store)
+    committed = fill(store, batch)
+    assert (folder / SEGMENTS).exists() is (batch == 200)
     check_after_full(store, folder, committed)
     ballast.unlink()
-    assert store.commit() == committed + 50
-    assert store.verify() == committed + 50
+    assert store.commit() == committed + batch
+    assert store.verify() == committed + batch
     store.close()

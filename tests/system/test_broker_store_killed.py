@@ -18,6 +18,8 @@ from semcast.protocol.stores import Record
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 30
+SMALL = {"segmented": 4000, "segment_bytes": 100_000}
+"""So that commits go either way, and segments come and go."""
 
 
 def record(number: int, sequence: int) -> Record:
@@ -29,7 +31,7 @@ def record(number: int, sequence: int) -> Record:
 def work(folder: str, seed: int) -> None:
     """Append, commit and tell, until somebody puts an end to it."""
     chance = random.Random(seed)
-    store = BrokerStore(folder, source=True)
+    store = BrokerStore(folder, source=True, **SMALL)
     assert store.log is not None
     say(f"open {store.incarnation}")
     while True:

@@ -1,4 +1,4 @@
-"""All that a broker has to remember, in one file: one commit and one fsync make log and notes durable together."""
+"""All that a broker has to remember: one commit makes log and notes durable together."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from contextlib import closing
 from pathlib import Path
 from threading import Lock
 
-from semcast.net.damage import examine, open_log, unreadable
+from semcast.net.damage import examine, open_log, segments_in_use, unreadable
 from semcast.net.database import Kind, connect, connect_reader, damaged, explaining, transaction
 from semcast.net.folder import Folder
 from semcast.net.log import ORIGINS, RECENT_BYTES, SqliteLog, Taken
 from semcast.net.notes import Changes, SqliteNotes
 from semcast.net.origins import KEYS
+from semcast.net.segments import LEAST_BYTES, SEGMENT_BYTES, Segments
 
+SEGMENTS = "segments"
 FILE = "broker.sqlite3"
 
 _KIND = Kind(
     "a broker's store",
     0x53436272,  # "SCbr"
-    1,
+    2,  # the first had no segments
     """
     CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE notes (name TEXT PRIMARY KEY, value BLOB NOT NULL, checksum INTEGER NOT NULL);
@@ -40,7 +42,8 @@ class BrokerStore:
     ``log`` and ``notes`` belong to the thread of the event loop. ``commit`` is called from another one, by as many at
     once as like; whatever was appended or put before the call is durable when it returns. ``recent_bytes`` of the log's
     end and the marks of so many ``origins`` are kept in memory, and all notes. What was published under a key
-    (``origins.KEY``) is remembered for the next ``keys`` messages, all else for good.
+    (``origins.KEY``) is remembered for the next ``keys`` messages, all else for good. Commits of ``segmented`` bytes
+    and more go to segments (``segments.py``) of ``segment_bytes`` each.
     """
 
     def __init__(
@@ -52,6 +55,8 @@ class BrokerStore:
         recent_bytes: int = RECENT_BYTES,
         origins: int = ORIGINS,
         keys: int = KEYS,
+        segmented: int = LEAST_BYTES,
+        segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
         self._folder = Folder(Path(folder))
         self.path = self._folder.path / FILE
@@ -61,21 +66,27 @@ class BrokerStore:
         self._committing = Lock()
         self._connections: list[sqlite3.Connection] = []
         try:
-            self._open(source, repair, recent_bytes, origins, keys)
+            self._open(source, repair, recent_bytes, origins, keys, (segmented, segment_bytes))
         except BaseException:
             self.close()
             raise
 
-    def _open(self, source: bool, repair: bool, recent_bytes: int, origins: int, keys: int) -> None:
+    def _open(
+        self, source: bool, repair: bool, recent_bytes: int, origins: int, keys: int, sizes: tuple[int, int]
+    ) -> None:
         self._writer = connect(self.path, _KIND)
         self._connections.append(self._writer)
         with explaining(self.path):
             self.notes = SqliteNotes(self._writer, self.path)
             if source:
-                opened = open_log(self._writer, self.path, self._folder.end, repair=repair)
+                segments = Segments(self._folder.path / SEGMENTS, segments_in_use(self._writer), *sizes)
+                opened = open_log(self._writer, segments, self.path, self._folder.end, repair=repair)
+                segments.clean()
                 reader = connect_reader(self.path)
                 self._connections.append(reader)
-                self.log = SqliteLog(reader, self.path, opened, recent_bytes=recent_bytes, origins=origins, keys=keys)
+                self.log = SqliteLog(
+                    reader, segments, self.path, opened, recent_bytes=recent_bytes, origins=origins, keys=keys
+                )
                 self.warnings = opened.warnings
             self.incarnation = self._rise()
             """How many times this store has been opened; on disk before anybody sees it."""
@@ -98,7 +109,8 @@ class BrokerStore:
     def commit(self) -> int:
         """Make everything durable that was appended or put so far; the position through which the log is.
 
-        One transaction, one fsync. Where it fails nothing is written, and the next commit tries it all again.
+        One transaction and one fsync, or two where it is large. Where it fails nothing is written, and the next commit
+        tries it all again.
         """
         with self._committing, explaining(self.path):
             notes = self.notes.take()
@@ -132,12 +144,13 @@ class BrokerStore:
         """
         if self.log is None:
             return 0
-        with explaining(self.path), closing(connect_reader(self.path)) as connection:
+        segments = self.log.segments
+        with explaining(self.path), closing(connect_reader(self.path)) as connection, segments.pinned():
             connection.execute("BEGIN")  # all as of one moment
             faults = [row[0] for row in connection.execute("PRAGMA quick_check(1)") if row[0] != "ok"]
             if faults:
                 raise damaged(self.path, faults[0])
-            report = examine(connection, everything=True)
+            report = examine(connection, segments, everything=True)
         if report.middle or report.tail:
             raise unreadable(self.path, report.middle + report.tail)
         return report.records
@@ -145,6 +158,8 @@ class BrokerStore:
     def close(self) -> None:
         """Let go of the folder. What was not committed is lost, as in a crash."""
         with self._committing:
+            if self.log is not None:
+                self.log.segments.close()
             for connection in reversed(self._connections):
                 connection.close()
             self._connections.clear()

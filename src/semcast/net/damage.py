@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from semcast.net.chunks import CHUNK_RECORDS, BrokenChunk, Chunk, unpack
 from semcast.net.database import StoreError, transaction
+from semcast.net.segments import FAR, Segments, place_of
 
 _LOOKED_AT = 64
 _LOOKED_AT_BYTES = 4 << 20
@@ -41,6 +42,7 @@ class Break(NamedTuple):
 class Report:
     """What was found, from the newest chunk on."""
 
+    segments: Segments
     trimmed: int
     holes: Sequence[Hole]
     sound: int = 0
@@ -48,23 +50,35 @@ class Report:
     end: int = 0
     """The last there ever was, as far as can be seen."""
     records: int = 0
+    looked_at: int = 0
+    """Sound chunks, and their size."""
+    size_bytes: int = 0
     tail: list[Break] = field(default_factory=list)
     middle: list[Break] = field(default_factory=list)
     above: int | None = None
     """Where the chunk before this one, which is the next newer one, begins."""
 
-    def take(self, chunk: Chunk) -> bool:
-        """Look at the next older chunk: is it sound?"""
-        why = _why_broken(chunk)
+    def take(self, chunk: Chunk) -> None:
+        """Look at the next older chunk."""
+        why = self._why_broken(chunk)
         if why is None:
             self.reach(chunk.last + 1)
             self.sound = self.sound or chunk.last
             self.end = max(self.end, chunk.last)
             self.records += chunk.last - max(chunk.first - 1, self.trimmed)
+            self.looked_at += 1
         else:
             self._broken(chunk.first, _last(chunk, None) if self.above is None else self.above - 1, why)
         self.above = chunk.first
-        return why is None
+
+    def _why_broken(self, row: Chunk) -> str | None:
+        try:
+            chunk = self.segments.whole(row)
+            unpack(chunk)
+        except BrokenChunk as error:
+            return str(error)
+        self.size_bytes += len(chunk.data)
+        return None
 
     def reach(self, first: int) -> None:
         """From here to the chunk above there must be nothing but holes that are known of."""
@@ -76,17 +90,15 @@ class Report:
         self.end = max(self.end, last)
 
 
-def examine(connection: sqlite3.Connection, *, everything: bool) -> Report:
+def examine(connection: sqlite3.Connection, segments: Segments, *, everything: bool) -> Report:
     """Look at chunks from the newest on: at all, or until enough are sound, 4 MB at most."""
-    report = Report(*_stand(connection))
-    size = chunks = 0
+    report = Report(segments, *_stand(connection))
     with closing(connection.execute(_NEWEST_FIRST)) as rows:
         for chunk in map(Chunk._make, rows):
             if _last(chunk, report.above) <= report.trimmed:
                 break  # not swept yet
-            if report.take(chunk):
-                chunks, size = chunks + 1, size + len(chunk.data)
-            if not everything and (chunks >= _LOOKED_AT or size >= _LOOKED_AT_BYTES):
+            report.take(chunk)
+            if not everything and (report.looked_at >= _LOOKED_AT or report.size_bytes >= _LOOKED_AT_BYTES):
                 return report
     report.reach(report.trimmed + 1)
     return report
@@ -95,14 +107,6 @@ def examine(connection: sqlite3.Connection, *, everything: bool) -> Report:
 def _stand(connection: sqlite3.Connection) -> tuple[int, list[Hole]]:
     trimmed = int(connection.execute("SELECT value FROM facts WHERE name = 'trimmed'").fetchone()[0])
     return trimmed, connection.execute("SELECT first, last FROM holes ORDER BY first").fetchall()
-
-
-def _why_broken(chunk: Chunk) -> str | None:
-    try:
-        unpack(chunk)
-    except BrokenChunk as error:
-        return str(error)
-    return None
 
 
 def _last(chunk: Chunk, above: int | None) -> int:
@@ -129,13 +133,23 @@ class Opened(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def open_log(connection: sqlite3.Connection, path: Path, known_end: int, *, repair: bool) -> Opened:
+def segments_in_use(connection: sqlite3.Connection) -> dict[int, int]:
+    """Per segment the last record that is in it."""
+    found: dict[int, int] = {}
+    for last, told in connection.execute("SELECT last, records FROM chunks WHERE form & ?", (FAR,)):
+        place = place_of(told)
+        if place is not None:
+            found[place.segment] = max(found.get(place.segment, 0), last)
+    return found
+
+
+def open_log(connection: sqlite3.Connection, segments: Segments, path: Path, known_end: int, *, repair: bool) -> Opened:
     """Check a log and give up what must be given up.
 
     ``known_end`` is a position through which the log is known to have been on disk. With ``repair`` all of the log is
     checked, and what is broken in its middle is given up too; else that is a StoreError.
     """
-    report = examine(connection, everything=repair)
+    report = examine(connection, segments, everything=repair)
     trimmed, holes = report.trimmed, report.holes
     if report.middle and not repair:
         raise unreadable(path, report.middle)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -33,7 +34,10 @@ class UnwritableError(StoreError):
 
 
 class Kind(NamedTuple):
-    """What a file is for; one of another kind, or of a later version, is refused and not touched."""
+    """What a file is for; one of another kind, or of a later version, is refused and not touched.
+
+    Versions so far have the same tables; a later one puts more into them.
+    """
 
     what: str
     application_id: int
@@ -46,9 +50,7 @@ def explained(error: sqlite3.Error, path: Path) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     match code:
         case sqlite3.SQLITE_FULL:
-            return UnwritableError(
-                f"{path}: the disk is full; nothing of this was written, and all goes on where there is room"
-            )
+            return _full(path)
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return UnwritableError(
                 f"{path} cannot be written (look at the owner and the mode of the file and of its folder)"
@@ -68,6 +70,19 @@ def explained(error: sqlite3.Error, path: Path) -> StoreError:
         case sqlite3.SQLITE_IOERR:
             return UnwritableError(f"{path}: the disk fails: {error}; nothing of this was acknowledged")
     return StoreError(f"{path}: {error}")
+
+
+def explained_io(error: OSError, path: Path) -> UnwritableError:
+    """The same of a file of ours that SQLite knows nothing of."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _full(path)
+    return UnwritableError(f"{path} cannot be written: {error.strerror or error}; nothing of this was acknowledged")
+
+
+def _full(path: Path) -> UnwritableError:
+    return UnwritableError(
+        f"{path}: the disk is full; nothing of this was written, and all goes on where there is room"
+    )
 
 
 def damaged(path: Path, what: str) -> StoreError:
@@ -146,6 +161,8 @@ def _prepare(connection: sqlite3.Connection, path: Path, kind: Kind) -> None:
         with transaction(connection):
             if not _pragma(connection, "application_id"):  # nobody else was faster
                 _create(connection, kind)
+    elif _pragma(connection, "user_version") < kind.version:
+        connection.execute(f"PRAGMA user_version = {kind.version}")  # an earlier SemCast would misread what is added
 
 
 def _is_fresh(connection: sqlite3.Connection, path: Path, kind: Kind) -> bool:

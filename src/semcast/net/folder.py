@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from pathlib import Path
 from zlib import crc32
 
@@ -23,7 +24,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            _make(path)
+            make_folder(path)
             self._lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise StoreError(f"{path} cannot be used as a broker's folder: {error.strerror or error}") from error
@@ -56,17 +57,30 @@ class Folder:
             self._lock = -1
 
 
-def _make(path: Path) -> None:
+def make_folder(path: Path) -> None:
     """With its parents; a folder that was made is still there after a power cut."""
     if path.is_dir():
         return
-    _make(path.parent)
+    make_folder(path.parent)
     path.mkdir(exist_ok=True)
-    parent = os.open(path.parent, os.O_RDONLY)
+    sync_folder(path.parent)
+
+
+def sync_file(file: int) -> None:
+    """All that was written to it is on disk."""
+    if sys.platform == "darwin":
+        fcntl.fcntl(file, fcntl.F_FULLFSYNC)  # fsync leaves data in the drive's cache
+    else:
+        os.fdatasync(file)
+
+
+def sync_folder(path: Path) -> None:
+    """What was made in it is still there after a power cut."""
+    folder = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(parent)
+        os.fsync(folder)
     finally:
-        os.close(parent)
+        os.close(folder)
 
 
 def _position(held: bytes) -> int:

@@ -1,4 +1,4 @@
-"""A source's log in SQLite: appended to in memory, made durable by commits in another thread, read from both."""
+"""A source's log on disk: appended to in memory, made durable by commits in another thread, read from both."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from semcast.net.damage import Break, Opened, unreadable
 from semcast.net.database import explaining
 from semcast.net.origins import KEYS, Mark, Origins, prune_keys, write_marks
 from semcast.net.recent import Cache, Recent
+from semcast.net.segments import Segments
 from semcast.protocol.stores import Record
 
 RECENT_BYTES = 32 << 20
@@ -53,6 +54,7 @@ class SqliteLog:
     def __init__(
         self,
         reader: sqlite3.Connection,
+        segments: Segments,
         path: Path,
         opened: Opened,
         *,
@@ -62,6 +64,7 @@ class SqliteLog:
     ) -> None:
         self.holes = opened.holes
         """Numbers whose records were given up; reading passes over them."""
+        self.segments = segments
         self._path = path
         self._reader = reader
         self._end = self._durable = opened.end
@@ -166,7 +169,7 @@ class SqliteLog:
                 "SELECT first, last, form, checksum, records FROM chunks WHERE first = ?", (first,)
             ).fetchone()
             try:
-                records = unpack(Chunk._make(row))
+                records = unpack(self.segments.whole(Chunk._make(row)))
             except BrokenChunk as error:
                 raise unreadable(self._path, [Break(row[0], row[1], str(error))]) from error
             self._cache.put(first, records)
@@ -188,6 +191,8 @@ class SqliteLog:
     def write(self, connection: sqlite3.Connection, taken: Taken) -> bool:
         """Within a transaction; whether all that was trimmed is deleted."""
         chunks = [pack(records) for records in cut(taken.records)]
+        if self.segments.wants(chunks):
+            chunks = self.segments.put(chunks)
         connection.executemany(
             "INSERT INTO chunks (first, last, form, checksum, records) VALUES (?, ?, ?, ?, ?)", chunks
         )
@@ -204,10 +209,14 @@ class SqliteLog:
     def written(self, taken: Taken, swept: bool) -> None:
         if taken.sweep:
             self._trimmed_on_disk, self._swept = taken.trimmed, swept
+            if swept:
+                self.segments.drop(taken.trimmed)
         if taken.records:
             self._durable = taken.records[-1].number
+            self.segments.keep(self._durable)
 
     def failed(self, taken: Taken) -> None:
         """What was taken waits for the next commit."""
+        self.segments.give_up()
         with self._lock:
             self._pending[:0] = taken.records

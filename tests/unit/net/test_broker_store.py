@@ -90,8 +90,8 @@ def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     write(tmp_path, [records(1, 1)])
-    on_disk(tmp_path, "PRAGMA user_version = 2")
-    with pytest.raises(StoreError, match=r"was written by a later SemCast .version 2 of its form, 1 is known here"):
+    on_disk(tmp_path, "PRAGMA user_version = 3")
+    with pytest.raises(StoreError, match=r"was written by a later SemCast .version 3 of its form, 2 is known here"):
         BrokerStore(tmp_path, source=True)
 
 

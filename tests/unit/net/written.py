@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from semcast.net.broker_store import FILE, BrokerStore
+from semcast.net.broker_store import FILE, SEGMENTS, BrokerStore
 from semcast.net.database import StoreError
 from semcast.net.log import SqliteLog
+from semcast.net.segments import FAR, LEAST_BYTES, Place, place_of
 from semcast.protocol.stores import Record
 
 
@@ -30,9 +31,9 @@ def log_of(store: BrokerStore) -> SqliteLog:
     return store.log
 
 
-def write(folder: Path, batches: list[list[Record]]) -> None:
+def write(folder: Path, batches: list[list[Record]], segmented: int = LEAST_BYTES) -> None:
     """A store with one commit, and so one chunk, per small batch."""
-    store = BrokerStore(folder, source=True)
+    store = BrokerStore(folder, source=True, segmented=segmented)
     for batch in batches:
         log_of(store).append(batch)
         store.commit()
@@ -46,19 +47,33 @@ def on_disk(folder: Path, sql: str, *values: object) -> list[tuple[object, ...]]
 
 
 def flip(folder: Path, first: int) -> None:
-    """Let a bit of a chunk's records rot."""
-    ((data,),) = on_disk(folder, "SELECT records FROM chunks WHERE first = ?", first)
+    """Let a bit of a chunk's records rot, wherever they are."""
+    ((form, data),) = on_disk(folder, "SELECT form, records FROM chunks WHERE first = ?", first)
+    assert isinstance(form, int)
     assert isinstance(data, bytes)
-    middle = len(data) // 2
-    rotten = data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :]
-    on_disk(folder, "UPDATE chunks SET records = ? WHERE first = ?", rotten, first)
+    if form & FAR:
+        path, place = segment_of(folder, data)
+        path.write_bytes(_rotten(path.read_bytes(), place.offset + place.size // 2))
+    else:
+        on_disk(folder, "UPDATE chunks SET records = ? WHERE first = ?", _rotten(data, len(data) // 2), first)
 
 
-def fill(store: BrokerStore) -> int:
+def segment_of(folder: Path, told: bytes) -> tuple[Path, Place]:
+    """The file that a row tells of, and the place in it."""
+    place = place_of(told)
+    assert place is not None
+    return folder / SEGMENTS / f"{place.segment:08d}", place
+
+
+def _rotten(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]
+
+
+def fill(store: BrokerStore, batch: int = 50) -> int:
     """Append and commit until there is no more room; the last position that was committed."""
     log = log_of(store)
-    for first in range(1, 100_000, 50):
-        log.append(records(first, 50, size=2000))
+    for first in range(1, 100_000, batch):
+        log.append(records(first, batch, size=2000))
         store.notes.put("position", b"%d" % log.end)
         try:
             store.commit()
@@ -72,7 +87,7 @@ def check_after_full(store: BrokerStore, folder: Path, committed: int) -> None:
     assert log.durable == committed
     assert store.dirty
     assert [each.number for each in log.read(0, 1 << 30, 1 << 30)] == list(range(1, log.end + 1))
-    with pytest.raises(StoreError, match=rf"{FILE}: the disk is full; nothing of this was written"):
+    with pytest.raises(StoreError, match=rf"({FILE}|{SEGMENTS}): the disk is full; nothing of this was written"):
         store.commit()
     assert on_disk(folder, "SELECT max(last) FROM chunks") == [(committed,)]
     assert on_disk(folder, "SELECT CAST(value AS TEXT) FROM notes") == [(str(committed),)]
