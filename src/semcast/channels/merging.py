@@ -165,6 +165,7 @@ class _Search:
         shared = np.empty(len(others))
         kernels.common_weights(self._rows, others, channel.row, self._weights, shared)
         shared /= self._total
+        others, shared = others[shared > 0], shared[shared > 0]  # most have nothing in common: their gain stays 0
         self._channels.append(channel)
         self._living[number] = True
         self._links[number] = channel.links

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
+import numpy as np
 
 from semcast.channels import expressions
 from semcast.channels.expressions import Expression
@@ -100,12 +101,11 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     def tree(self, channel: PlannedChannel, topology: Topology) -> Tree:
         """A channel's tree over the nodes of a topology; PlanError where that has no such link."""
         links = [(topology.node(parent), topology.node(child)) for parent, child in channel.tree]
-        for parent, child in links:
-            try:
-                topology.graph.arc(parent, child)
-            except KeyError:
-                ends = " and ".join(map(repr, topology.ids((parent, child))))
-                raise PlanError(f"channel {channel.id!r} uses a link between {ends}; the topology has none") from None
+        try:
+            topology.graph.arcs(np.array(links, np.int32).reshape(-1, 2))
+        except KeyError as error:
+            ends = " and ".join(map(repr, topology.ids(error.args[0])))
+            raise PlanError(f"channel {channel.id!r} uses a link between {ends}; the topology has none") from None
         return Tree.of(topology.node(channel.rendezvous), {child: parent for parent, child in links})
 
     def check_links(self, topology: Topology) -> None:

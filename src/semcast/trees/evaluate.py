@@ -6,7 +6,7 @@ per link, so means, weighted costs and link stress are sums over what is returne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -72,12 +72,29 @@ def transmissions(graph: Graph, routed: Routed, demand: Demand, source: int) -> 
             kernels.add_bits(carried, 0, len(tree), on_trees)
             per_link[tree.numbers(graph)] += count(carried)
         to_roots[tree.root] = to_roots.get(tree.root, np.uint64(0)) | carried
+    _add_legs(graph, to_roots, source, on_legs, per_link)
+    return Transmissions(on_trees, on_legs, per_link)
+
+
+def legs(graph: Graph, routed: Routed, demand: Demand, source: int) -> float:
+    """The mean transmissions per message from ``source`` to the roots of its trees: what is left of ``transmissions``.
+
+    For who counts the same messages, over trees that are not masked, from many sources.
+    """
+    to_roots: dict[int, Bits] = {}
+    for tree, carried in zip(routed.trees, routed.carried, strict=True):
+        to_roots[tree.root] = to_roots.get(tree.root, np.uint64(0)) | carried
+    on_legs, per_link = np.zeros(demand.messages, np.int64), np.zeros(graph.num_links, np.int64)
+    _add_legs(graph, to_roots, source, on_legs, per_link)
+    return _mean(on_legs)
+
+
+def _add_legs(graph: Graph, to_roots: Mapping[int, Bits], source: int, on_legs: Counts, per_link: Counts) -> None:
     ways = graph.paths(source)
     for root, carried in to_roots.items():
         path = ways.to(root)
         kernels.add_bits(carried, 0, len(path) - 1, on_legs)
         per_link[_numbers(graph, path)] += count(carried)
-    return Transmissions(on_trees, on_legs, per_link)
 
 
 def pruned(graph: Graph, tree: Tree, demand: Demand) -> Transmissions:

@@ -94,6 +94,21 @@ class Graph:
             raise KeyError((tail, head))
         return place
 
+    @cached_property
+    def _pairs(self) -> NDArray[np.int64]:
+        """Per arc its ends as one number, ascending as the arcs are."""
+        tails = np.repeat(np.arange(self.num_nodes, dtype=np.int64), np.diff(self.indptr))
+        return tails * self.num_nodes + self.heads
+
+    def arcs(self, links: IntArray) -> NDArray[np.intp]:
+        """The arcs of many links (tail, head); KeyError where two are not linked."""
+        wanted = links[:, 0].astype(np.int64) * self.num_nodes + links[:, 1]
+        places = np.searchsorted(self._pairs, wanted)
+        found = np.append(self._pairs, -1)[places] == wanted
+        if not found.all():
+            raise KeyError(tuple(links[int(found.argmin())].tolist()))
+        return places
+
     def paths(self, source: int, weight: Weight = "cost") -> Paths:
         """Shortest paths from ``source`` to all; O(m log n)."""
         distance = np.full(self.num_nodes, np.inf)

@@ -234,6 +234,7 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
     way = np.empty(nodes, np.int32)
     below = np.zeros((nodes, words), np.uint64)
     above = np.zeros((nodes, words), np.uint64)
+    beside = np.zeros((nodes, words), np.uint64)  # as ``above``, for a part of a cut tree
     kept = np.empty((nodes, words), np.uint64)
     once = np.empty(words, np.uint64)
     twice = np.empty(words, np.uint64)
@@ -283,7 +284,7 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
             far[root] = 0
         else:
             potentials(
-                order, 0, count, side, THERE, parent, first, following, row, own, below, mask, weight, above, once,
+                order, 0, count, side, THERE, parent, first, following, row, own, below, mask, weight, beside, once,
                 twice, price, far,
             )  # fmt: skip
             known[:] = True
@@ -293,7 +294,7 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
         far[cut] = 0
         if stop - start > 1:
             potentials(
-                order, start, stop, side, HERE, parent, first, following, row, own, below, mask, weight, above, once,
+                order, start, stop, side, HERE, parent, first, following, row, own, below, mask, weight, beside, once,
                 twice, price, far,
             )  # fmt: skip
         now = price[cut] * load
@@ -320,6 +321,4 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
             node = parent[node]
         for place in range(start, stop):
             side[order[place]] = THERE
-        # The general search writes over the rows above.
-        stale = not rooted
     return tried

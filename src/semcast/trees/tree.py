@@ -92,20 +92,19 @@ class Tree:
 
     def numbers(self, graph: Graph) -> IntArray:
         """The links' numbers in the overlay, in the tree's order."""
-        arcs = [graph.arc(parent, child) for parent, child in self.links.tolist()]
-        return graph.links[arcs]
+        return graph.links[graph.arcs(self.links)]
 
     def cost(self, graph: Graph) -> float:
         """The sum of the links' costs; the number of links where these are 1."""
-        return float(sum(graph.costs[graph.arc(parent, child)] for parent, child in self.links.tolist()))
+        return float(graph.costs[graph.arcs(self.links)].sum())
 
     def distances(self, graph: Graph, weight: Weight = "delay") -> FloatArray:
         """How far each node is from the root along the tree; infinity for what is not on it."""
         found = np.full(graph.num_nodes, np.inf)
         found[self.root] = 0.0
-        weights = graph.weights(weight)
-        for parent, child in self.links.tolist():
-            found[child] = found[parent] + weights[graph.arc(parent, child)]
+        weights = graph.weights(weight)[graph.arcs(self.links)].tolist()
+        for (parent, child), further in zip(self.links.tolist(), weights, strict=True):
+            found[child] = found[parent] + further
         return found
 
     def hops(self, num_nodes: int) -> IntArray:

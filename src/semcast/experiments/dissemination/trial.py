@@ -198,18 +198,21 @@ def counted(plan: Plan, people: Population) -> tuple[float, float, int, float, f
     demand, graph = people.demand, people.topology.graph
     trees = [plan.tree(channel, people.topology) for channel in plan.channels]
     by_source = plan.scheme == "masked" or any(channel.source for channel in plan.channels)
-    carried = None
+    on_trees = 0.0
+    routed: Routed | None = None
     sums = np.zeros(2)
     for source in people.sources:
-        if carried is None or by_source:
+        node = people.topology.node(source)
+        if routed is None or by_source:
             router = Router(plan, people.subscriptions.distinct, source, people.topology)
-            carried = router.carried(people.counted)
-        routed = Routed(trees, carried, plan.filtered)
-        found = evaluate.transmissions(graph, routed, demand, people.topology.node(source))
+            routed = Routed(trees, router.carried(people.counted), plan.filtered)
+            found = evaluate.transmissions(graph, routed, demand, node)
+            on_trees, with_leg = found.mean, found.mean_with_leg
+        else:
+            with_leg = on_trees + evaluate.legs(graph, routed, demand, node)
         # A copy's way from its source is all that unicast has: with several sources, plans have it as a leg.
-        on_trees = found.mean_with_leg if plan.scheme == "unicast" else found.mean
-        sums += on_trees, found.mean_with_leg
-    assert carried is not None
+        sums += with_leg if plan.scheme == "unicast" else on_trees, with_leg
+    assert routed is not None
     delivered = evaluate.delivery(graph, routed, demand, people.topology.node(source))
     missed = delivered.missed / max(1, int(interested(demand).sum()))
     return *(sums / len(people.sources)).tolist(), len(trees), delivered.depth, missed
