@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import msgspec
@@ -26,23 +27,37 @@ class Atom:
     profile: int
 
 
+class _Hashed:
+    """Hashed once: merged channels have the same large parts over and over, and each is looked up at every level."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self).__name__, *vars(self).values()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
 @dataclass(frozen=True)
-class Or:
+class Or(_Hashed):
     """Any of them; of nothing: false."""
 
     parts: tuple[Expression, ...]
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True)
-class And:
+class And(_Hashed):
     """All of them; of nothing: true."""
 
     parts: tuple[Expression, ...]
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True)
-class Not:
+class Not(_Hashed):
     part: Expression
+    __hash__ = _Hashed.__hash__
 
 
 Expression: TypeAlias = Atom | Or | And | Not
@@ -94,17 +109,24 @@ def served(expression: Expression) -> set[int]:
             return set().union(*map(served, parts))
 
 
-def renumbered(expression: Expression, number: Mapping[int, int]) -> Expression:
-    """The same with profile p called ``number[p]``."""
-    match expression:
-        case Atom(profile):
-            return Atom(number[profile])
-        case Not(part):
-            return Not(renumbered(part, number))
-        case Or(parts):
-            return Or(tuple(renumbered(part, number) for part in parts))
-        case And(parts):
-            return And(tuple(renumbered(part, number) for part in parts))
+def renumbered(
+    expression: Expression, number: Mapping[int, int], known: dict[Expression, Expression] | None = None
+) -> Expression:
+    """The same with profile p called ``number[p]``; ``known`` are those that were renumbered already."""
+    known = {} if known is None else known
+    found = known.get(expression)
+    if found is None:
+        match expression:
+            case Atom(profile):
+                found = Atom(number[profile])
+            case Not(part):
+                found = Not(renumbered(part, number, known))
+            case Or(parts):
+                found = Or(tuple(renumbered(part, number, known) for part in parts))
+            case And(parts):
+                found = And(tuple(renumbered(part, number, known) for part in parts))
+        known[expression] = found
+    return found
 
 
 def substituted(expression: Expression, profile: int, by: Expression) -> Expression:
@@ -216,13 +238,31 @@ def _inner(part: Expression, name: Callable[[int], str], quote: bool) -> str:
 
 
 class _Reader:
-    """Recursive descent over ``|``, ``&``, ``!`` and parentheses; ``&`` binds tighter."""
+    """Recursive descent over ``|``, ``&``, ``!`` and parentheses; ``&`` binds tighter.
+
+    What stands in parentheses is read once, however often it is written: noise channels that were merged again and
+    again repeat themselves a hundred thousand times.
+    """
 
     def __init__(self, written: str, numbers: Mapping[str, int]) -> None:
         self._numbers = numbers
         self._written = written
+        self._ends: list[int] = []
+        """Per token where it ends in the text."""
         self._tokens = list(self._split())
         self._at = 0
+        self._closing = self._pairs()
+        self._known: dict[str, Expression] = {}
+
+    def _pairs(self) -> dict[int, int]:
+        """Per token that opens a parenthesis, the one that closes it, where there is one."""
+        found, opened = {}, []
+        for place, token in enumerate(self._tokens):
+            if token == "(":
+                opened.append(place)
+            elif token == ")" and opened:
+                found[opened.pop()] = place
+        return found
 
     def whole(self) -> Expression:
         found = self._any()
@@ -239,6 +279,7 @@ class _Reader:
                 raise self._error(f"cannot read {self._written[at : at + 10]!r}")
             yield token.group(token.lastindex or 0)
             at = token.end()
+            self._ends.append(at)
 
     def _any(self) -> Expression:
         parts = [self._all()]
@@ -256,13 +297,24 @@ class _Reader:
         if self._next("!"):
             return negation(self._one())
         if self._next("("):
-            found = self._any()
-            if not self._next(")"):
-                raise self._error("a ')' is missing")
-            return found
+            return self._group(self._at - 1)
         if self._at == len(self._tokens) or self._tokens[self._at] in "|&)":
             raise self._error("a profile is missing")
         return self._named(self._take())
+
+    def _group(self, opening: int) -> Expression:
+        """What the parenthesis holds that this token opens."""
+        closing = self._closing.get(opening)
+        held = "" if closing is None else self._written[self._ends[opening] : self._ends[closing]]
+        found = self._known.get(held)
+        if found is not None and closing is not None:
+            self._at = closing + 1
+            return found
+        found = self._any()
+        if not self._next(")"):
+            raise self._error("a ')' is missing")
+        self._known[held] = found
+        return found
 
     def _named(self, token: str) -> Expression:
         if token in _WORDS:

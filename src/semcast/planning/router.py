@@ -103,12 +103,13 @@ class Router:
         if given and not given & {None, self._source}:
             raise PlanError(f"the plan has no channel for messages of the source {self._source!r}")
         found = []
+        known: dict[Expression, Expression] = {}
         for channel in self.plan.channels:
             if channel.source not in (None, self._source):
                 found.append(FALSE)
                 continue
             expression = self.plan.expression(channel)
-            found.append(everyone if expression is None else renumbered(expression, self._numbers))
+            found.append(everyone if expression is None else renumbered(expression, self._numbers, known))
         return found
 
     def _profile_masks(self) -> Masks:
