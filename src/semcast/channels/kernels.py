@@ -84,9 +84,10 @@ def add_overlaps(by_message, profiles, weights, first, counts, shares):  # type:
 @njit("void(uint64[:,::1], int64[::1], uint64[::1], float64[::1], float64[::1])", cache=True, nogil=True)
 def common_weights(rows, chosen, row, weights, found):  # type: ignore[no-untyped-def]
     """``found[k]``: what the messages count that both ``row`` and ``rows[chosen[k]]`` have."""
+    held = np.flatnonzero(row)  # few words, where a profile matches few messages
     for k in range(len(chosen)):
         total = 0.0
-        for w in range(len(row)):
+        for w in held:
             both = rows[chosen[k], w] & row[w]
             while both:
                 total += weights[64 * w + lowest(both)]

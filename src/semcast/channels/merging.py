@@ -148,7 +148,6 @@ class _Search:
         room = max(16, 2 * len(channels))
         self._living = np.zeros(room, np.bool_)
         self._links = np.zeros(room)
-        self._shared = np.zeros((room, room))
         self._bound = np.zeros((room, room))
         self._exact = np.zeros((room, room), np.bool_)
         self._best = np.zeros(room)  # of each row of _bound
@@ -170,10 +169,10 @@ class _Search:
         self._living[number] = True
         self._links[number] = channel.links
         self._rows[number] = channel.row
-        self._shared[others, number] = shared
-        self._bound[others, number] = shared * np.minimum(self._links[others], channel.links)
-        better = others[self._bound[others, number] > self._best[others]]
-        self._best[better], self._best_at[better] = self._bound[better, number], number
+        bound = shared * np.minimum(self._links[others], channel.links)
+        self._bound[others, number] = bound
+        better = bound > self._best[others]
+        self._best[others[better]], self._best_at[others[better]] = bound[better], number
 
     def best(self) -> tuple[int, int] | None:
         """The pair that gains most; None where none gains anything."""
@@ -185,7 +184,10 @@ class _Search:
             if self._exact[a, b]:
                 return a, b
             self.evaluations += 1
-            self._bound[a, b] = self._gain(self._alive(a), self._alive(b), float(self._shared[a, b]))
+            first, second = self._alive(a), self._alive(b)
+            self._bound[a, b] = self._gain(
+                first, second, weight_of(first.row & second.row, self._weights) / self._total
+            )
             self._exact[a, b] = True
             self._look(a)
         return None
@@ -196,7 +198,7 @@ class _Search:
         for number in (a, b):
             self._channels[number] = None
             self._living[number] = False
-            self._bound[number, :] = self._bound[:, number] = 0.0
+            self._bound[number, number:] = self._bound[:number, number] = 0.0  # the earlier of a pair has the row
         for row in np.flatnonzero(np.isin(self._best_at, (a, b)) & (self._best > 0)).tolist():
             self._look(row)
         self._best[[a, b]] = 0.0
@@ -219,7 +221,7 @@ class _Search:
         room = len(self._bound)
         if size > room:
             more = ((0, room), (0, room))
-            self._shared, self._bound = np.pad(self._shared, more), np.pad(self._bound, more)
+            self._bound = np.pad(self._bound, more)
             self._exact = np.pad(self._exact, more)
             self._living, self._links = np.pad(self._living, (0, room)), np.pad(self._links, (0, room))
             self._best, self._best_at = np.pad(self._best, (0, room)), np.pad(self._best_at, (0, room))

@@ -88,31 +88,33 @@ def climb(node, parent, below, mask, weight, price, far, known, way):  # type: i
 
 @njit(
     "float64(int32[::1], int32[::1], float64[::1], int32[::1], int64, int64, int8[::1], float64[::1], int64, float64,"
-    " float64, float64[::1], int32[::1], float64[::1], int32[::1], int32[::1], int32[::1], uint64[:,::1], uint64[::1],"
+    " float64, float64, float64[::1], int32[::1], float64[::1], int32[::1], int32[::1], int32[::1], uint64[:,::1], uint64[::1],"
     " int64[::1], float64[::1], boolean[::1], int32[::1])",
     cache=True,
     nogil=True,
 )
 def bridge(  # type: ignore[no-untyped-def]
-    indptr, heads, prices, order, start, stop, side, far, load, bound, least, reach, via, keys, heap, found, parent,
-    below, mask, weight, price, known, way,
+    indptr, heads, prices, order, start, stop, side, far, load, bound, least, link, reach, via, keys, heap, found,
+    parent, below, mask, weight, price, known, way,
 ):  # fmt: skip
     """The cheapest way to join the parts of a cut tree, through nodes that are on neither, if below ``bound``.
 
     Returns its cost, else ``bound``; ``found`` gets its last two nodes, the upper one first, and ``via`` leads down.
-    ``least`` is the lowest ``far`` of the upper part.
+    ``least`` is the lowest ``far`` of the upper part, and ``link`` the least that a link costs: whatever was reached is
+    a link at least from the upper part.
     """
     size = 0
+    best = bound
     for place in range(start, stop):
         node = order[place]
         reach[node] = far[node]
-        size = push(keys, heap, size, far[node], node)
-    best = bound
+        if far[node] + link + least < best:
+            size = push(keys, heap, size, far[node], node)
     while size:
         so_far = keys[0]
         node = heap[0]
         size = pop(keys, heap, size)
-        if so_far + least >= best:
+        if so_far + link + least >= best:
             break
         if so_far > reach[node]:
             continue
@@ -126,7 +128,7 @@ def bridge(  # type: ignore[no-untyped-def]
                         best = whole
                         found[0] = head
                         found[1] = node
-            elif side[head] == AWAY and further < reach[head]:
+            elif side[head] == AWAY and further < reach[head] and further + link + least < best:
                 reach[head] = further
                 via[head] = node
                 size = push(keys, heap, size, further, head)
@@ -248,6 +250,7 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
     heap = np.empty(len(heads) + nodes + 1, np.int32)
     found = np.empty(2, np.int32)
     depths = np.zeros(1, np.int64)
+    cheapest = prices.min() if len(prices) else 0.0
     stale = True
     count = 0
     tried = 0
@@ -305,8 +308,8 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
         now += climb(joint, parent, below, mask, weight, price, far, known, way)
         reach[:] = np.inf
         best = bridge(
-            indptr, heads, prices, order, start, stop, side, far, load, now, least, reach, via, keys, heap, found,
-            parent, below, mask, weight, price, known, way,
+            indptr, heads, prices, order, start, stop, side, far, load, now, least, load * cheapest, reach, via, keys,
+            heap, found, parent, below, mask, weight, price, known, way,
         )  # fmt: skip
         if now - best > _ROUNDING * load:
             gained[0] += now - best
