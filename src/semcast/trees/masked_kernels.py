@@ -88,8 +88,8 @@ def climb(node, parent, below, mask, weight, price, far, known, way):  # type: i
 
 @njit(
     "float64(int32[::1], int32[::1], float64[::1], int32[::1], int64, int64, int8[::1], float64[::1], int64, float64,"
-    " float64, float64, float64[::1], int32[::1], float64[::1], int32[::1], int32[::1], int32[::1], uint64[:,::1], uint64[::1],"
-    " int64[::1], float64[::1], boolean[::1], int32[::1])",
+    " float64, float64, float64[::1], int32[::1], float64[::1], int32[::1], int32[::1], int32[::1], uint64[:,::1],"
+    " uint64[::1], int64[::1], float64[::1], boolean[::1], int32[::1])",
     cache=True,
     nogil=True,
 )
