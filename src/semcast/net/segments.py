@@ -20,7 +20,7 @@ from semcast.net.chunks import BrokenChunk, Chunk
 from semcast.net.database import explained_io
 from semcast.net.folder import make_folder, sync_file, sync_folder
 
-LEAST_BYTES = 128 << 10
+LEAST_BYTES = 256 << 10
 """A commit of so many bytes goes to a segment."""
 SEGMENT_BYTES = 64 << 20
 """A segment that has so many is followed by another; it is deleted when all in it has been trimmed."""
