@@ -65,7 +65,7 @@ FIGURES = (
     Figure("semantic-ports", _THESIS, "§5.4, §3.5: ports, prefilter, leakage", "semantic.ports.ports"),
     Figure("semantic-network", _THESIS, "§6.1, future work: updates, settling, delay", "semantic.updates.updates"),
     Figure("semantic-approaches", _THESIS, "Table 5.1: three approaches, measured", "semantic.approaches.approaches"),
-    Figure("oracle", _OURS, "Six workloads, every scheme, certified bounds", "oracle_figure.oracle"),
+    Figure("oracle", _OURS, "Ten workloads, every scheme, certified bounds", "oracle_figure.oracle"),
     Figure("ours-overlap", _OURS, "By overlap", "ours.overlap.overlap"),
     Figure("ours-sparsity", _OURS, "By how many gateways want a message", "ours.sparsity.sparsity"),
     Figure("ours-channels", _OURS, "By the number of channels", "ours.channels.channels"),
