@@ -96,15 +96,15 @@ class Graph:
 
     @cached_property
     def _pairs(self) -> NDArray[np.int64]:
-        """Per arc its ends as one number, ascending as the arcs are."""
+        """Per arc its ends as one number, ascending as the arcs are; in the end one that no pair has."""
         tails = np.repeat(np.arange(self.num_nodes, dtype=np.int64), np.diff(self.indptr))
-        return tails * self.num_nodes + self.heads
+        return np.append(tails * self.num_nodes + self.heads, self.num_nodes**2)
 
     def arcs(self, links: IntArray) -> NDArray[np.intp]:
         """The arcs of many links (tail, head); KeyError where two are not linked."""
         wanted = links[:, 0].astype(np.int64) * self.num_nodes + links[:, 1]
         places = np.searchsorted(self._pairs, wanted)
-        found = np.append(self._pairs, -1)[places] == wanted
+        found = self._pairs[places] == wanted
         if not found.all():
             raise KeyError(tuple(links[int(found.argmin())].tolist()))
         return places

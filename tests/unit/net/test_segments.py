@@ -92,6 +92,15 @@ def test_nothing_is_deleted_under_somebody_who_verifies(tmp_path: Path) -> None:
     store.close()
 
 
+def write_apart(folder: Path) -> None:
+    """Each batch in a segment of its own."""
+    store = opened(folder, segment_bytes=1)
+    for batch in BATCHES:
+        log_of(store).append(batch)
+        store.commit()
+    store.close()
+
+
 def spoil(folder: Path, way: str, first: int) -> None:
     """Let the chunk that begins with a record rot, or lose it."""
     ((told,),) = on_disk(folder, "SELECT records FROM chunks WHERE first = ?", first)
@@ -112,11 +121,7 @@ def spoil(folder: Path, way: str, first: int) -> None:
 
 @pytest.mark.parametrize("way", ["rot", "short", "gone", "place", "huge"])
 def test_a_broken_end_is_given_up(tmp_path: Path, way: str) -> None:
-    store = opened(tmp_path, segment_bytes=1)
-    for batch in BATCHES:
-        log_of(store).append(batch)
-        store.commit()
-    store.close()
+    write_apart(tmp_path)
     spoil(tmp_path, way, 10)
     store = opened(tmp_path)
     assert "records 10 to 10 are lost" in store.warnings[0]
@@ -129,11 +134,7 @@ def test_a_broken_end_is_given_up(tmp_path: Path, way: str) -> None:
 def test_a_broken_middle_is_an_error_until_it_is_given_up_and_nothing_is_deleted_before(
     tmp_path: Path, way: str
 ) -> None:
-    store = opened(tmp_path, segment_bytes=1)
-    for batch in BATCHES:
-        log_of(store).append(batch)
-        store.commit()
-    store.close()
+    write_apart(tmp_path)
     spoil(tmp_path, way, 4)
     before = files(tmp_path)
     with pytest.raises(StoreError, match=r"is damaged: records 4 to 5 \(.*\) cannot be read.*repair"):
