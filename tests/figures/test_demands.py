@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semcast.experiments import oracle, oracle_figure
+from semcast.channels import Selectivity
+from semcast.experiments import oracle, oracle_figure, papers
 from semcast.experiments.demands import INTERESTS, Independent, Setting, disjoint, draw, intervals
 from semcast.experiments.trials import Run
+from semcast.planning.build import Request, make_plan
 from semcast.planning.masks import interested
 from semcast.trees import Topology
 from semcast.trees.generators import generate
@@ -50,6 +52,20 @@ def test_independent_matches_have_their_chance() -> None:
     counts = held.draw(2_000, np.random.default_rng(3)).counts()
     assert counts.mean() == pytest.approx(50, rel=0.02)
     assert counts.var() == pytest.approx(47.5, rel=0.15)
+
+
+def test_semcast_o_is_semcast_with_central_trees() -> None:
+    overlay = generate("waxman", 60, np.random.default_rng(2), degree=4.0, sources=1)
+    (source,) = (node for node, broker in enumerate(overlay.brokers) if SOURCE in broker.roles)
+    drawn = draw(INTERESTS["topics-46"], overlay, 1, Setting(60, 200, 150, 40))
+    subscriptions = papers._subscriptions(overlay, drawn)
+    selectivity = Selectivity.of(drawn.sample_matches, len(subscriptions.distinct))
+    request = Request(overlay, overlay.brokers[source].id, subscriptions, selectivity, 3, "broker")
+    plain, central = make_plan("semcast", request), make_plan("semcast-o", request)
+    assert [channel.expression for channel in plain.channels] == [channel.expression for channel in central.channels]
+    links = [set(map(tuple, tree.links.tolist())) for tree in papers.central_trees(plain, overlay)]
+    assert links == [set(map(tuple, central.tree(c, overlay).links.tolist())) for c in central.channels]
+    assert links != [set(map(tuple, plain.tree(c, overlay).links.tolist())) for c in plain.channels]
 
 
 def test_no_scheme_is_below_the_bound_and_more_channels_cost_less() -> None:

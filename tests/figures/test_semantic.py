@@ -17,7 +17,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_every_figure_of_the_thesis_has_its_points_and_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup, "QUICK", setup.Scale(3, (1, 2, 4), 10, 1))
+    monkeypatch.setattr(setup, "QUICK", setup.Scale(3, 1, (1, 2, 4), 10, 1))
     monkeypatch.setattr(setup, "SUBREGIONS", (1, 90))
     monkeypatch.setattr(setup, "DEPTHS", (0, 6))
     run = Run(True, 1, tmp_path)

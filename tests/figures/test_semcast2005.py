@@ -41,6 +41,18 @@ def test_figure_3_averages_over_the_points_of_a_reading_only() -> None:
     assert verdicts == ["in part", "in part", "differs", "agrees"]
 
 
+def test_figure_3_says_on_which_network_the_averages_would_be_the_papers() -> None:
+    def point(degree: float, unicast: float, distinct: int) -> list[Cost]:
+        costs = {"semcast-o": 10.0, "spt": 12.3, "semcast": 10.64, "unicast": unicast, "semcast/destination": 11.0}
+        return [_cost(scheme, cost, distinct, degree=degree) for scheme, cost in costs.items()]
+
+    rows = [*point(4.0, 30, 50), *point(16.0, 14, 50), *point(16.0, 14.2, 10), *point(16.0, 40, 1)]
+    said = fig3._nearest(rows)
+    assert "flat random, degree 16, D/P from 0.5 to 0.1: UC 41.0" in said
+    assert "All three are within" in said
+    assert "Not all three" in fig3._nearest(point(4.0, 30, 50))
+
+
 def test_figure_5_says_where_semcast_is_dearer_than_shortest_paths() -> None:
     rows = []
     for reading in setup.READINGS:
@@ -89,15 +101,21 @@ def test_a_probability_that_is_asked_for_an_overlap_gives_it() -> None:
 def test_thresholds_are_judged_at_the_value_the_paper_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = []
     for nested in (0.0, 0.3, 0.6, 0.9):
-        for chance in (0.02, 0.1):
+        for chance in (0.02, 0.05, 0.1):
             rows.append(_cost("spt", 100, model=f"nested-{nested}", probability=chance))
+            unmerged = 90 if chance == 0.02 else 100 if nested else 120
+            rows.append(_cost("semcast-threshold/2", unmerged, model=f"nested-{nested}", probability=chance))
             for value in thresholds.THRESHOLDS:
                 cost = 60.0 if nested == 0.9 else 78.0 if value == 0.3 else 90.0
                 scheme = f"semcast-threshold/{value}"
                 rows.append(_cost(scheme, cost, model=f"nested-{nested}", probability=chance))
-    first, second = thresholds.claims(rows)
-    assert "Up to 40.0" in first.measured, "at 40 %, whatever is nested"
+    first, second, unmerged, covered = thresholds.claims(rows)
+    assert "up to 40.0" in first.measured, "at 40 %, whatever is nested"
     assert second.verdict == "agrees", "at 30 %, 22 % where less than 0.7 are nested"
+    assert "up to 40.0" in unmerged.measured
+    assert "25.0 ± 0.0 % with 0 nested, p = 0.05" in unmerged.why, "90 instead of 120, nearest to the paper's 23 %"
+    assert "up to 35.0" in covered.measured, "78 instead of 120"
+    assert "22.0 ± 0.0 %" in covered.why, "78 instead of 100"
 
 
 def test_the_command_makes_a_figure_its_data_and_the_page(

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from semcast.channels import SCHEMES, Selectivity, Settings, channelize, overlap
 from semcast.channels import expressions as ex
+from semcast.channels.channelize import Channelized
+from semcast.channels.merging import Rates
 from semcast.channels.overlap import Overlap, Sums, blocks, overlap_block, ranges_of
 from semcast.channels.spans import gateways_of, places_of
 from semcast.matching.matches import Matches
+from semcast.model.bits import bits
 
 
 class Sampled(NamedTuple):
@@ -187,3 +190,48 @@ def test_the_printed_intersection_of_gateways_loses_deliveries() -> None:
 def _span(gateways: int, root: int) -> float:
     """A tree that grows with its set, less than in proportion."""
     return 0.0 if not gateways else 2.0 + gateways.bit_count() + root % 2
+
+
+@given(sample=samples(), even=st.sampled_from([None, 0.3, 1.0]), data=st.data())
+def test_a_row_counts_what_its_messages_do_whether_all_count_alike_or_not(
+    sample: Sampled, even: float | None, data: st.DataObject
+) -> None:
+    weights = sample.selectivity.weights if even is None else np.full(len(sample.matched), even)
+    chosen = st.sets(st.integers(0, max(0, len(sample.matched) - 1))) if sample.matched else st.just(set())
+    first, second = data.draw(chosen), data.draw(chosen)
+    pairs = [(row, m) for row, held in enumerate((first, second)) for m in held]
+    rows = bits(2, len(sample.matched), *np.array(pairs, np.int64).reshape(-1, 2).T)
+    rates = Rates(weights)
+    total = weights.sum() or 1.0
+    assert rates.of(rows[0]) == pytest.approx(sum(weights[m] for m in first) / total)
+    shared = rates.shared(rows, np.array([1, 0]), rows[0])
+    expected = [sum(weights[m] for m in first & second) / total, rates.of(rows[0])]
+    assert shared.tolist() == pytest.approx(expected)
+
+
+@given(samples(), st.integers(1, 4), st.data())
+def test_a_message_matches_a_group_if_it_matches_any_profile_of_it(
+    sample: Sampled, groups: int, data: st.DataObject
+) -> None:
+    group = data.draw(st.lists(st.integers(0, groups - 1), min_size=sample.profiles, max_size=sample.profiles))
+    found = sample.selectivity.grouped(np.array(group, np.int64), groups)
+    assert found.profiles == groups
+    for row, matched in enumerate(sample.matched):
+        assert found.matches.of(row).tolist() == sorted({group[profile] for profile in matched})
+
+
+@given(samples(), st.data())
+def test_thresholds_tried_together_give_what_the_chosen_one_gives_by_itself(
+    sample: Sampled, data: st.DataObject
+) -> None:
+    gateways = data.draw(st.lists(st.integers(1, 7), min_size=sample.profiles, max_size=sample.profiles))
+
+    def made(threshold: float | None) -> Channelized:
+        settings = Settings(threshold=threshold)
+        return channelize("semcast-threshold", sample.selectivity, gateways, _span, settings=settings)
+
+    best = made(None)
+    assert best.threshold is not None
+    alone = made(best.threshold)
+    assert (best.profiles, best.merges, best.estimate) == (alone.profiles, alone.merges, alone.estimate)
+    assert best.estimate <= made(0.3).estimate

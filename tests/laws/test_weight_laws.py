@@ -74,6 +74,20 @@ def test_dividing_a_sample_loses_no_weight_and_no_message(case: Weighted, seed: 
     assert all((part.weight > 0).all() for part in parts)
 
 
+@given(world=worlds(), weight=st.sampled_from([1.0, 2.5, 1000.0]), times=st.integers(1, 8), seed=st.integers(0, 5))
+def test_messages_that_count_alike_are_divided_as_if_nobody_had_weighed_them(
+    world: World, weight: float, times: int, seed: int
+) -> None:
+    # Where every set comes equally often, a tenth of each must still be set apart, and not what rounding leaves of it.
+    often = world._replace(sets=[held * times for held in world.sets])
+    alike = {source: np.full(len(held), weight) for source, held in zip(often.sources, often.sets, strict=True)}
+    found = []
+    for signatures in (Signatures.of(often.samples, alike), Signatures.of(often.samples)):
+        parts = signatures.divided(0.3, np.random.default_rng(seed))
+        found.append([(part.wanted.tolist(), part.weight.tolist(), part.count.tolist()) for part in parts])
+    assert found[0] == found[1]
+
+
 @given(case=weighted(st.floats(0.01, 100)))
 def test_the_search_rounds_weights_without_drifting(case: Weighted) -> None:
     whole = case.signatures()

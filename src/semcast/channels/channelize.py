@@ -14,9 +14,9 @@ import numpy as np
 
 from semcast.channels.expressions import any_of, served
 from semcast.channels.hierarchy import Covers, Hierarchy, candidates, cost_based, rate_based
-from semcast.channels.merging import Channel, Merged, Merger, Variant, weight_of
+from semcast.channels.merging import Channel, Merged, Merger, Rates, Variant
 from semcast.channels.overlap import Overlap, overlap
-from semcast.channels.selectivity import Ints, Selectivity
+from semcast.channels.selectivity import Selectivity
 from semcast.channels.spans import Gateways, Span
 from semcast.model.bits import Bits, bits
 
@@ -96,21 +96,18 @@ def channelize(
 
 
 def _channels(made: Sequence[Hierarchy], selectivity: Selectivity, span: Span) -> list[Channel]:
-    rows = _rows(made, selectivity)
-    return [_channel(h.profiles, h.root, h.gateways, row, selectivity, span) for h, row in zip(made, rows, strict=True)]
+    rows, rates = _rows(_grouped(made, selectivity)), Rates(selectivity.weights)
+    return [_channel(h.profiles, h.root, h.gateways, row, rates, span) for h, row in zip(made, rows, strict=True)]
 
 
-def _channel(
-    profiles: Sequence[int], root: int, gateways: Gateways, row: Bits, selectivity: Selectivity, span: Span
-) -> Channel:
-    rate = weight_of(row, selectivity.weights) / (selectivity.total or 1.0)
-    return Channel(any_of(profiles), root, gateways, row, rate, span(gateways, root))
+def _channel(profiles: Sequence[int], root: int, gateways: Gateways, row: Bits, rates: Rates, span: Span) -> Channel:
+    return Channel(any_of(profiles), root, gateways, row, rates.of(row), span(gateways, root))
 
 
-def _rows(made: Sequence[Hierarchy], selectivity: Selectivity) -> Bits:
+def _rows(grouped: Selectivity) -> Bits:
     """The messages of the window that each hierarchy matches, as bits."""
-    pairs = selectivity.grouped(_groups(made, selectivity.profiles), len(made)).matches.pairs()
-    return bits(len(made), selectivity.messages, pairs[:, 1], pairs[:, 0])
+    pairs = grouped.matches.pairs()
+    return bits(grouped.profiles, grouped.messages, pairs[:, 1], pairs[:, 0])
 
 
 def _result(merged: Merged, made: list[Hierarchy], threshold: float | None = None) -> Channelized:
@@ -120,11 +117,19 @@ def _result(merged: Merged, made: list[Hierarchy], threshold: float | None = Non
 
 def _by_threshold(made: list[Hierarchy], selectivity: Selectivity, span: Span, settings: Settings) -> Channelized:
     """2004's merging, at the threshold that is given or at the one that seems best."""
-    if settings.threshold is not None:
-        return _merged_at(settings.threshold, made, selectivity, span, settings)
-    best = _merged_at(_THRESHOLDS[0], made, selectivity, span, settings)
-    for threshold in _THRESHOLDS[1:]:
-        raised = _merged_at(threshold, made, selectivity, span, settings)
+    first, *higher = (settings.threshold,) if settings.threshold is not None else _THRESHOLDS
+    grouped = _grouped(made, selectivity)
+    rows, rates = _rows(grouped), Rates(selectivity.weights)
+    # Whoever overlaps enough for a higher threshold does so for the first: one matrix serves all.
+    likely = _overlapping(grouped, first, settings.max_noise)
+
+    def merged_at(threshold: float) -> Channelized:
+        channels, merges = _merged_at(threshold, likely, made, rows, rates, span)
+        return _result(Merged(channels, merges, 0, False), made, threshold)
+
+    best = merged_at(first)
+    for threshold in higher:
+        raised = merged_at(threshold)
         if raised.estimate > best.estimate:
             break
         best = raised
@@ -132,45 +137,55 @@ def _by_threshold(made: list[Hierarchy], selectivity: Selectivity, span: Span, s
 
 
 def _merged_at(
-    threshold: float, made: list[Hierarchy], selectivity: Selectivity, span: Span, settings: Settings
-) -> Channelized:
-    """Put hierarchies together whose roots overlap enough and do not match too much that only one of them does."""
-    grouped = selectivity.grouped(_groups(made, selectivity.profiles), len(made))
-    pairs = _overlapping(grouped, threshold, settings.max_noise)
+    threshold: float,
+    likely: Sequence[_Likely],
+    made: list[Hierarchy],
+    rows: Bits,
+    rates: Rates,
+    span: Span,
+) -> tuple[list[Channel], int]:
+    """Put hierarchies together whose roots overlap enough; the channels, and how many merges that took."""
     top = list(range(len(made)))
     merges = 0
-    for i, j in pairs:
-        a, b = _top(top, i), _top(top, j)
-        if a != b:
-            top[max(a, b)] = min(a, b)
-            merges += 1
+    for pair in likely:
+        if pair.share >= threshold * pair.own:
+            a, b = _top(top, pair.i), _top(top, pair.j)
+            if a != b:
+                top[max(a, b)] = min(a, b)
+                merges += 1
     parts: dict[int, list[int]] = {}
     for number in range(len(made)):
         parts.setdefault(_top(top, number), []).append(number)
-    rows = _rows(made, selectivity)
-    channels = [_united([made[n] for n in part], rows[part], selectivity, span) for part in parts.values()]
-    return _result(Merged(channels, merges, 0, False), made, threshold)
+    return [_united([made[n] for n in part], rows[part], rates, span) for part in parts.values()], merges
 
 
-def _overlapping(grouped: Selectivity, threshold: float, max_noise: float) -> list[tuple[int, int]]:
+class _Likely(NamedTuple):
+    """Two hierarchies, what the first matches by weight, and what both match."""
+
+    i: int
+    j: int
+    own: float
+    share: float
+
+
+def _overlapping(grouped: Selectivity, threshold: float, max_noise: float) -> list[_Likely]:
+    """Pairs that overlap enough and do not match too much that only one of them does."""
     matrix = overlap(grouped, threshold)
     whole = grouped.rates * grouped.total
-    found = []
-    for i in range(grouped.profiles):
-        others, _, shares = matrix.row(i)
-        for j, share in zip(others.tolist(), shares.tolist(), strict=True):
-            both = whole[i] + whole[j] - share
-            if j != i and share >= threshold * whole[i] and both - share <= max_noise * both:
-                found.append((i, j))
-    return found
+    i = np.repeat(np.arange(grouped.profiles), np.diff(matrix.indptr))
+    j, share = matrix.others, matrix.shares
+    both = whole[i] + whole[j] - share
+    held = (i != j) & (share >= threshold * whole[i]) & (both - share <= max_noise * both)
+    found = (i[held], j[held], whole[i[held]], share[held])
+    return [_Likely(*pair) for pair in zip(*(values.tolist() for values in found), strict=True)]
 
 
-def _united(part: Sequence[Hierarchy], rows: Bits, selectivity: Selectivity, span: Span) -> Channel:
+def _united(part: Sequence[Hierarchy], rows: Bits, rates: Rates, span: Span) -> Channel:
     profiles = [profile for hierarchy in part for profile in hierarchy.profiles]
     gateways = 0
     for hierarchy in part:
         gateways |= hierarchy.gateways
-    return _channel(profiles, part[0].root, gateways, np.bitwise_or.reduce(rows, axis=0), selectivity, span)
+    return _channel(profiles, part[0].root, gateways, np.bitwise_or.reduce(rows, axis=0), rates, span)
 
 
 def _top(above: list[int], number: int) -> int:
@@ -179,8 +194,9 @@ def _top(above: list[int], number: int) -> int:
     return number
 
 
-def _groups(made: Sequence[Hierarchy], profiles: int) -> Ints:
-    group = np.zeros(profiles, np.int64)
+def _grouped(made: Sequence[Hierarchy], selectivity: Selectivity) -> Selectivity:
+    """Hierarchies in the place of profiles."""
+    group = np.zeros(selectivity.profiles, np.int64)
     for number, hierarchy in enumerate(made):
         group[hierarchy.profiles] = number
-    return group
+    return selectivity.grouped(group, len(made))

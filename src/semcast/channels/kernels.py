@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from semcast.model.bits import lowest
+from semcast.model.bits import lowest, ones
 
 
 @njit(
@@ -81,15 +81,24 @@ def add_overlaps(by_message, profiles, weights, first, counts, shares):  # type:
                 share[profiles[at]] += weight
 
 
-@njit("void(uint64[:,::1], int64[::1], uint64[::1], float64[::1], float64[::1])", cache=True, nogil=True)
-def common_weights(rows, chosen, row, weights, found):  # type: ignore[no-untyped-def]
-    """``found[k]``: what the messages count that both ``row`` and ``rows[chosen[k]]`` have."""
+@njit("void(uint64[:,::1], int64[::1], uint64[::1], float64[::1], float64, float64[::1])", cache=True, nogil=True)
+def common_weights(rows, chosen, row, weights, even, found):  # type: ignore[no-untyped-def]
+    """``found[k]``: what the messages count that both ``row`` and ``rows[chosen[k]]`` have.
+
+    ``even`` is the weight of all messages where they count alike, else 0: they are then counted word by word.
+    """
     held = np.flatnonzero(row)  # few words, where a profile matches few messages
     for k in range(len(chosen)):
         total = 0.0
-        for w in held:
-            both = rows[chosen[k], w] & row[w]
-            while both:
-                total += weights[64 * w + lowest(both)]
-                both &= both - np.uint64(1)
+        if even:
+            count = 0
+            for w in held:
+                count += ones(rows[chosen[k], w] & row[w])
+            total = even * count
+        else:
+            for w in held:
+                both = rows[chosen[k], w] & row[w]
+                while both:
+                    total += weights[64 * w + lowest(both)]
+                    both &= both - np.uint64(1)
         found[k] = total

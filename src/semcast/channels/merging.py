@@ -16,7 +16,7 @@ import numpy as np
 
 from semcast.channels import kernels
 from semcast.channels.expressions import Expression, conjunction, disjunction, without
-from semcast.channels.selectivity import Floats
+from semcast.channels.selectivity import Floats, Ints
 from semcast.channels.spans import Gateways, Span
 from semcast.model.bits import Bits
 
@@ -53,6 +53,26 @@ class Channel:
         return self.rate * self.links
 
 
+class Rates:
+    """What rows of messages count, as shares of all messages of a window."""
+
+    def __init__(self, weights: Floats) -> None:
+        self._weights = weights
+        self._total = float(weights.sum()) or 1.0
+        alike = len(weights) > 0 and bool((weights == weights[0]).all())
+        self._even = float(weights[0]) if alike else 0.0
+        self._only = np.zeros(1, np.int64)
+
+    def of(self, row: Bits) -> float:
+        return float(self.shared(row[None, :], self._only, row)[0])
+
+    def shared(self, rows: Bits, chosen: Ints, row: Bits) -> Floats:
+        """What ``row`` has in common with each of the chosen rows."""
+        found = np.empty(len(chosen))
+        kernels.common_weights(rows, chosen, row, self._weights, self._even, found)
+        return found / self._total
+
+
 Gain = Callable[[Channel, Channel, float], float]
 
 
@@ -83,8 +103,7 @@ class Merger:
         max_evaluations: int = 200_000,
         literal_cap: bool = False,
     ) -> None:
-        self._weights = weights
-        self._total = float(weights.sum()) or 1.0
+        self._rates = Rates(weights)
         self._span = span
         self._variant = variant
         self._max_merges = max_merges
@@ -97,7 +116,7 @@ class Merger:
         active = [channels[c] for c in order[:_MAX_CANDIDATES] if channels[c].rate > 0]
         kept = {id(channel) for channel in active}
         rest = [channel for channel in channels if id(channel) not in kept]
-        search = _Search(active, self._weights, self._gain)
+        search = _Search(active, self._rates, self._gain)
         merges = 0
         while merges < self._max_merges and search.evaluations < self._max_evaluations:
             pair = search.best()
@@ -132,17 +151,15 @@ class Merger:
         ]
 
     def _made(self, expression: Expression, root: int, gateways: Gateways, row: Bits, noise: bool = False) -> Channel:
-        rate = weight_of(row, self._weights) / self._total
-        return Channel(expression, root, gateways, row, rate, self._span(gateways, root), noise)
+        return Channel(expression, root, gateways, row, self._rates.of(row), self._span(gateways, root), noise)
 
 
 class _Search:
     """The active channels with the gain, or the highest possible gain, of each pair."""
 
-    def __init__(self, channels: list[Channel], weights: Floats, gain: Gain) -> None:
+    def __init__(self, channels: list[Channel], rates: Rates, gain: Gain) -> None:
         self.evaluations = 0
-        self._weights = weights
-        self._total = float(weights.sum()) or 1.0
+        self._rates = rates
         self._gain = gain
         self._channels: list[Channel | None] = []
         room = max(16, 2 * len(channels))
@@ -161,9 +178,7 @@ class _Search:
         number = len(self._channels)
         self._make_room(number + 1)
         others = np.flatnonzero(self._living)
-        shared = np.empty(len(others))
-        kernels.common_weights(self._rows, others, channel.row, self._weights, shared)
-        shared /= self._total
+        shared = self._rates.shared(self._rows, others, channel.row)
         others, shared = others[shared > 0], shared[shared > 0]  # most have nothing in common: their gain stays 0
         self._channels.append(channel)
         self._living[number] = True
@@ -185,9 +200,7 @@ class _Search:
                 return a, b
             self.evaluations += 1
             first, second = self._alive(a), self._alive(b)
-            self._bound[a, b] = self._gain(
-                first, second, weight_of(first.row & second.row, self._weights) / self._total
-            )
+            self._bound[a, b] = self._gain(first, second, self._rates.of(first.row & second.row))
             self._exact[a, b] = True
             self._look(a)
         return None
@@ -226,10 +239,3 @@ class _Search:
             self._living, self._links = np.pad(self._living, (0, room)), np.pad(self._links, (0, room))
             self._best, self._best_at = np.pad(self._best, (0, room)), np.pad(self._best_at, (0, room))
             self._rows = np.pad(self._rows, ((0, room), (0, 0)))
-
-
-def weight_of(row: Bits, weights: Floats) -> float:
-    """What the messages of a row count together."""
-    found = np.empty(1)
-    kernels.common_weights(row[None, :], np.zeros(1, np.int64), row, weights, found)
-    return float(found[0])

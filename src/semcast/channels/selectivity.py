@@ -78,7 +78,8 @@ class Selectivity:
     def grouped(self, group: Ints, groups: int) -> Selectivity:
         """The same for groups of profiles: a message matches a group if it matches any profile of it."""
         pairs = self.matches.pairs()
-        keys = np.unique(pairs[:, 0] * groups + group[pairs[:, 1]])
+        keys = np.sort(pairs[:, 0] * groups + group[pairs[:, 1]])
+        keys = keys[np.diff(keys, prepend=-1) > 0]  # np.unique hashes them first, which takes tens of times as long
         counts = np.bincount(keys // groups, minlength=self.messages) if groups else np.zeros(self.messages, np.int64)
         indptr = np.concatenate(([0], np.cumsum(counts)))
         return Selectivity(Matches(indptr, (keys % groups).astype(np.int32)), groups, self.weights)

@@ -26,7 +26,8 @@ def figures(
 ) -> None:
     """Measure the papers' figures anew and draw them, with what each paper says beside it.
 
-    A name is that of one figure (2005-fig3, trees), or what several begin with (2005, ours). The page index.html is
+    A name is that of one figure (2005-fig3, trees), a paper's own (2005-fig10, topics-fig6, thesis-fig5.12), or what
+    several begin with (2005, thesis, ours). The page index.html is
     made of all figures that are in the folder; trials that were done before, with the same parameters and the same
     code, are not done again.
     """
@@ -54,7 +55,7 @@ def _listed(json: bool) -> None:
     from semcast.experiments.catalogue import FIGURES
 
     if json:
-        render.data([{"name": f.name, "paper": f.source, "title": f.title} for f in FIGURES])
+        render.data([{"name": f.name, "also": f.also, "paper": f.source, "title": f.title} for f in FIGURES])
     else:
         render.table(
             "Figures", ["name", "paper", "what"], [[f.name, f.source, f.title] for f in FIGURES], render.stdout
@@ -66,7 +67,7 @@ def _chosen(names: list[str]) -> list[Any]:
 
     found: dict[str, Any] = {}
     for name in names:
-        some = [BY_NAME[name]] if name in BY_NAME else [f for f in FIGURES if f.name.startswith(f"{name}-")]
+        some = [BY_NAME[name]] if name in BY_NAME else [f for f in FIGURES if f.called(name)]
         if not some:
             raise SemcastError(f"there is no figure {name!r}; there is {', '.join(BY_NAME)}")
         found |= {figure.name: figure for figure in some}

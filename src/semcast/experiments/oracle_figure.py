@@ -41,11 +41,11 @@ def oracle(run: Run) -> dict[str, Any]:
 
 
 def cases(run: Run) -> list[Case]:
-    """All workloads: three seeds on drawn networks, one on real ones; small, three workloads on small drawn ones."""
+    """All workloads: five seeds on drawn networks, one on real ones; small, three workloads on small drawn ones."""
     if run.quick:
         small = (80, 600, 400, 40)
         return [Case(network, name, seed, *small) for seed in run.seeds(5, 3) for network in WAXMAN for name in _FEW]
-    first, *more = run.seeds(3, 3)
+    first, *more = run.seeds(5, 3)
     found = [Case(network, name, seed) for seed in (first, *more) for network in WAXMAN for name in INTERESTS]
     return found + [Case(network, name, first) for network in REAL for name in INTERESTS]
 

@@ -10,7 +10,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "semcast", "font.size": 9, "axes.titlesize": 10}
-_T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)  # Student's t for 1 to 10 degrees of freedom
+# Student's t for 1 to 19 degrees of freedom
+_T_95 = (
+    12.71,
+    4.30,
+    3.18,
+    2.78,
+    2.57,
+    2.45,
+    2.36,
+    2.31,
+    2.26,
+    2.23,
+    2.20,
+    2.18,
+    2.16,
+    2.14,
+    2.13,
+    2.12,
+    2.11,
+    2.10,
+    2.09,
+)
 
 
 class Mean(NamedTuple):

@@ -8,11 +8,14 @@ run that was ended in the middle, however it was ended, goes on where it was.
 from __future__ import annotations
 
 import json
+import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from multiprocessing import active_children
 from pathlib import Path
-from time import process_time
 from typing import Any, NamedTuple, TypeVar
 
 from semcast.experiments.dependencies import code_digest
@@ -70,16 +73,36 @@ def _measured(
     if jobs < 2 or len(cases) < 2:
         yield from ((case, _timed(measure, case)) for case in cases)
         return
-    with ProcessPoolExecutor(jobs) as workers:
+    before = set(active_children())
+    workers = ProcessPoolExecutor(jobs, initializer=_end_with, initargs=(os.getpid(),))
+    done = False
+    try:
         under_way = {workers.submit(_timed, measure, case): case for case in cases}
         for finished in as_completed(under_way):
             yield under_way[finished], finished.result()
+        done = True
+    finally:
+        if not done:  # whoever ends the run does not wait for what is under way, nor for all that was left to do
+            for worker in set(active_children()) - before:
+                worker.terminate()
+        workers.shutdown(cancel_futures=True)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it is gone, killed too: nobody would take what it finds."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _timed(measure: Callable[[CaseT], list[RowT]], case: CaseT) -> tuple[list[RowT], float]:
-    begin = process_time()
+    begin = time.process_time()
     rows = measure(case)
-    return rows, process_time() - begin
+    return rows, time.process_time() - begin
 
 
 class _Kept:

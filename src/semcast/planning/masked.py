@@ -9,7 +9,7 @@ a k-median problem whose facilities are trees.
 The search: draw a signature, take those most like it until they make up one to eight times a channel's share of the
 messages, make a tree for them by link exchange under noise (``trees.masked_tree``), and take it in if that lowers
 the mean; where there are as many channels as allowed, in the place of the one that is missed least. A signature
-as heavy as what is taken has a tree of its own made this way. Every other tree starts from the drawn signature's
+that nearly has a channel's share has a tree of its own made. Every other tree starts from the drawn signature's
 own tree instead of one that is there: trees that descend from one another are too much alike.
 
 What lost, on independent interests with 64 trees: k-means (improve each tree for its messages, choose anew), which
@@ -40,6 +40,7 @@ Stop = Literal["budget", "settled"]
 VALIDATED = 0.1  # share of the sample that decides and is not searched on
 LEAST_GAIN = 0.00005  # of the mean cost: what a channel must bring on the messages set apart
 _SHARES = (1, 2, 4, 8)  # few for interests that recur, many for those that never do
+_ALONE = 2 / 3  # of a channel's share: what a signature must weigh for a tree of its own
 _PROPOSALS = 5  # per channel
 _ROUNDS, _NOISE = 20, 1.0  # of the search for one tree
 _PASSES, _LEAST_PASS = 8, 0.0005  # over all trees in the end, while one lowers the mean by so much of it
@@ -230,7 +231,13 @@ class Search:
         return spanning(self.graph, source, [*self.seen.gateways.tolist(), *self.seen.sources], alone)
 
     def _like(self, anchor: int) -> NDArray[np.int64]:
-        """The signatures nearest to one, itself first, until they weigh one to eight times a channel's share."""
+        """The signatures nearest to one, itself first, until they weigh one to eight times a channel's share.
+
+        One that nearly has a channel's share by itself stays alone: with another as heavy it would get a tree for both,
+        which is the one for all messages where there are two channels.
+        """
+        if self.channels * self.seen.weight[anchor] >= _ALONE * self.seen.messages:
+            return np.array([anchor])
         near = self.seen.directions @ self.seen.directions[anchor]
         near[anchor] = np.inf
         order = np.argsort(-near, kind="stable")

@@ -69,7 +69,7 @@ class Signatures:
         found = [_distinct(samples[node], None if weights is None else weights[node]) for node in nodes]
         wanted, counts, sums = (np.concatenate(parts) for parts in zip(*found, strict=True))
         source = np.repeat(np.array(nodes, np.int32), [len(part.counts) for part in found])
-        weight, grain = (counts, 1) if weights is None else _units(sums)
+        weight, grain = (counts, 1) if weights is None else _units(sums, np.concatenate([weights[n] for n in nodes]))
         return Signatures(first.gateways, tuple(nodes), wanted, source, weight, counts, grain)._weighing(weight, counts)
 
     def __len__(self) -> int:
@@ -162,13 +162,19 @@ def _distinct(sample: Demand, weights: Floats | None) -> _Distinct:
     return _Distinct(wanted[held], counts[held].astype(np.int64), sums[held])
 
 
-def _units(sums: Floats) -> tuple[Counts, int]:
-    """Weights as whole numbers, and the grain of these."""
-    if not len(sums):
-        return np.zeros(0, np.int64), 1
-    if (sums == np.rint(sums)).all():
-        whole = sums.astype(np.int64)
-        return whole // np.gcd.reduce(whole), 1
+def _units(sums: Floats, weights: Floats) -> tuple[Counts, int]:
+    """Sums of messages' weights as whole numbers, and the grain of these.
+
+    A message counts a unit at least: if signatures' sums were made as small as they can be, where all have as many
+    messages a signature would be one unit, of which no part can be set apart.
+    """
+    held = weights[weights > 0]
+    if not len(held):
+        return np.zeros(len(sums), np.int64), 1
+    unit = float(held[0]) if (held == held[0]).all() else 1.0
+    if (held == unit * np.rint(held / unit)).all():
+        whole = np.rint(held / unit).astype(np.int64)
+        return np.rint(sums / unit).astype(np.int64) // np.gcd.reduce(whole), 1
     scale = 2.0 ** (_UNITS - np.floor(np.log2(sums.mean())))
     return np.rint(sums * scale).astype(np.int64), 1 << (_UNITS - _GRAINS)
 

@@ -46,6 +46,31 @@ def test_every_figure_has_a_maker_of_its_own() -> None:
         assert callable(getattr(import_module(f"semcast.experiments.{module}"), function))
 
 
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("2005-fig10", ["delay-bounds"]),
+        ("topics-fig6", ["topics-fig4"]),
+        ("thesis-fig5.12", ["semantic-load"]),
+        ("topics-fig1", []),
+        ("thesis-fig5.1", []),
+    ],
+)
+def test_figures_are_found_by_the_numbers_of_their_papers(name: str, made: list[str]) -> None:
+    assert [figure.name for figure in FIGURES if figure.called(name)] == made
+
+
+def test_what_a_name_begins_with_is_all_of_a_paper() -> None:
+    for name, source in (
+        ("2005", "SemCast 2005"),
+        ("topics", "Hierarchical"),
+        ("thesis", "Semantic"),
+        ("ours", "Ours"),
+    ):
+        found = [figure.name for figure in FIGURES if figure.called(name)]
+        assert found == [f.name for f in FIGURES if f.source.startswith(source)]
+
+
 def test_names_are_pushed_apart_around_where_they_belong() -> None:
     assert spread([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
     assert spread([0.5, 0.5], 0.2) == pytest.approx([0.4, 0.6])

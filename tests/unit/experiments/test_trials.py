@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +35,12 @@ _DONE: list[_Case] = []
 def _slow(case: _Case) -> list[_Row]:
     time.sleep(0.02)
     return [_Row("a" * 200, float(case.number))]
+
+
+def _endless(_case: _Case) -> list[_Row]:
+    Path(os.environ["FOLDER"], f"{os.getpid()}.pid").touch()
+    time.sleep(600)
+    return []
 
 
 def _measure(case: _Case) -> list[_Row]:
@@ -119,6 +126,45 @@ Run(True, 1, pathlib.Path(sys.argv[1]), jobs=int(sys.argv[2])).trials("t", t._sl
     subprocess.run([sys.executable, "-c", script, str(tmp_path), "1"], check=True)
     numbers = [json.loads(line)[1][0] for line in kept.read_text().splitlines() if line.endswith("]")]
     assert sorted(numbers) == list(range(60)), "none twice"
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_who_ends_a_run_leaves_no_process_behind(tmp_path: Path, how: signal.Signals) -> None:
+    """The first process alone is told; Ctrl-C in a terminal would tell all of them."""
+    script = """
+import sys, pathlib
+from semcast.experiments.trials import Run
+from tests.unit.experiments import test_trials as t
+Run(True, 1, pathlib.Path(sys.argv[1]), jobs=2).trials("t", t._endless, t._Row, map(t._Case, range(9)))
+"""
+    told = os.environ | {"FOLDER": str(tmp_path)}
+    begun = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stderr=subprocess.DEVNULL, env=told)
+    try:
+        assert _soon(lambda: len(list(tmp_path.glob("*.pid"))) == 2)
+        workers = [int(file.stem) for file in tmp_path.glob("*.pid")]
+        begun.send_signal(how)
+        assert begun.wait(20) != 0
+        assert _soon(lambda: not any(map(_alive, workers)))
+        assert len(list(tmp_path.glob("*.pid"))) == 2, "no other trial was begun"
+    finally:
+        begun.kill()
+        begun.wait()
+
+
+def _soon(true: Callable[[], bool]) -> bool:
+    for _ in range(400):
+        if true():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 def test_processes_give_the_same_as_none(tmp_path: Path) -> None:

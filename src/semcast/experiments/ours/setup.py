@@ -9,7 +9,7 @@ from semcast.experiments.claims import Claim
 from semcast.experiments.dissemination import Cost
 from semcast.experiments.lines import Points, Style, above, curve, means, name_ends
 from semcast.experiments.output import dress, figure
-from semcast.model.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
+from semcast.model.palette import BLUE, GREEN, GREY, ORANGE, PINK, RED, SKY
 
 NETWORK = ("waxman", 4.0)
 PAPERS = ("semcast", "semcast-merge", "semcast-noisemerge", "semcast-threshold", "semcast-o")
@@ -17,7 +17,7 @@ SHOWN = ("masked/16", "masked/1", "spt", "unicast", *PAPERS)
 """All schemes; ``semnet`` carries what ``spt`` carries, to the packet, and is not drawn apart."""
 SCHEMES = ("oracle", *SHOWN)
 STYLES = {
-    "masked/64": Style("masked, 64 channels", BLACK),
+    "masked": Style("masked, K", BLUE),
     "masked/16": Style("masked, 16", BLUE),
     "masked/1": Style("masked, 1", SKY),
     "spt": Style("SPT", ORANGE),
@@ -47,9 +47,9 @@ def drawn(panels: Sequence[tuple[str, dict[str, Points]]], x: str, *, log: bool 
         axes.set_yticks(TICKS, [str(tick) for tick in TICKS])
         axes.minorticks_off()
         if log:
-            places = sorted({x for points in curves.values() for x, _ in points})
+            places = {f"{x:,.0f}": x for points in curves.values() for x, _ in points}  # one of those that look alike
             axes.set_xscale("log")
-            axes.set_xticks(places, [f"{place:,.0f}" for place in places])
+            axes.set_xticks(list(places.values()), list(places))
             axes.minorticks_off()
         axes.axhline(0, color="#999999", linewidth=1)
         dress(axes, title, x, "")

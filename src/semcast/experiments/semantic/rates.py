@@ -18,7 +18,8 @@ def rates(run: Run) -> dict[str, Any]:
     rows = all_windows(run)
     note = [
         "A router with two ports, as the thesis' Router 1, in this process: it decodes packets, matches, and encodes "
-        "what goes on. A point is a quarter of a second with a drawn number of packets; load is CPU time over time.",
+        "what goes on. A point is a quarter of a second with a drawn number of packets; load is CPU time over time, "
+        "the best of some passes.",
     ]
     return result(run, "semantic-load", rows, _drawn(rows), claims(rows), note)
 

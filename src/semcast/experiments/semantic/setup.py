@@ -34,13 +34,15 @@ RATES = (40.0, 300.0)
 
 class Scale(NamedTuple):
     windows: int
+    passes: int
+    """Over windows with the packets of one source; fewer, but a third at least, where there are more packets."""
     ports: tuple[int, ...]
     packets: int
     rounds: int
 
 
-FULL = Scale(30, (1, 2, 4, 8, 12, 16), 150, 3)
-QUICK = Scale(5, (1, 2, 4, 8), 40, 2)
+FULL = Scale(20, 12, (1, 2, 4, 8, 12, 16), 150, 3)
+QUICK = Scale(5, 3, (1, 2, 4, 8), 40, 2)
 SUBREGIONS = (1, 2, 5, 10, 20, 45, 90)
 DEPTHS = (0, 1, 2, 3, 4, 5, 6)
 
@@ -51,8 +53,9 @@ def scale(run: Run) -> Scale:
 
 def all_windows(run: Run) -> list[Window]:
     """The trials behind Figures 5.5 to 5.19 and Table 5.2."""
+    chosen = scale(run)
     cases = [
-        Load(kind, sources, scale(run).windows, *RATES, seed)
+        Load(kind, sources, chosen.windows, *RATES, seed, max(1, chosen.passes // 3, chosen.passes // sources))
         for kind, sources in BY_RATE.values()
         for seed in run.seeds(5, 3)
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from semcast.experiments.claims import Claim, judged
 from semcast.experiments.dissemination import Cost
-from semcast.experiments.lines import result
+from semcast.experiments.lines import Points, result
 from semcast.experiments.output import mean
 from semcast.experiments.semcast2004.setup import STYLES, above_central, by_share, drawn, share_of
 from semcast.experiments.trials import Run
@@ -39,7 +39,15 @@ def claims(rows: Sequence[Cost]) -> list[Claim]:
                 f"{whole:.1f} % over all points, {few:.1f} % over those with at least a tenth of the profiles "
                 "distinct.",
                 min(abs(whole - paper), abs(few - paper)) <= near,
-                "The average depends on which factors it is over, which the paper does not say.",
+                "The average depends on which factors it is over, which the paper does not say: "
+                + _nearest(points, paper),
             )
         )
     return made
+
+
+def _nearest(points: Points, paper: float) -> str:
+    """Over which factors, from 1 down to one of those measured, the average is nearest to the paper's."""
+    averages = {least: mean(value.value for share, value in points if share >= least).value for least, _ in points}
+    least = min(averages, key=lambda share: abs(averages[share] - paper))
+    return f"from 1 down to {least:g} it is {averages[least]:.1f} %."

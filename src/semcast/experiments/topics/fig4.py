@@ -32,7 +32,7 @@ def claims(rows: Sequence[Cost]) -> list[Claim]:
         least[engine] = _at(rows, engine, sizes[0], depths[0])
         most[engine] = _at(rows, engine, sizes[-1], depths[-1])
     grows = [engine for engine in least if most[engine] > least[engine]]
-    said = ", ".join(f"{engine} {least[engine]:,.4g} to {most[engine]:,.4g} µs" for engine in least)
+    said = ", ".join(f"{engine} {least[engine]:,.1f} to {most[engine]:,.1f} µs" for engine in least)
     sweeps = _at(rows, "hashing", sizes[-1], depths[-1]) / _at(rows, "hashing", sizes[-1], depths[0])
     flat = _at(rows, "regex", sizes[-1], depths[-1]) / _at(rows, "regex", sizes[-1], depths[0])
     return [

@@ -51,7 +51,7 @@ def all_memory(run: Run) -> list[Memory]:
     chosen = scale(run)
     depths = [depth for depth in (4, COMPARED, 10) if depth in chosen.attributes]
     cases = [Subscribed(depth, chosen.sizes[-1], seed) for depth in depths for seed in run.seeds(5, 3)]
-    return run.trials("topics-memory", memory, Memory, cases, alone=True)
+    return run.trials("topics-memory", memory, Memory, cases)
 
 
 def all_rates(run: Run) -> list[Rates]:
