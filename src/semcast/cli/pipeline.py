@@ -57,6 +57,7 @@ def pipeline(
     """
     from semcast.model import SemcastError
     from semcast.pipeline.feeds import FORMATS, feed_of
+    from semcast.pipeline.interrupts import stop
     from semcast.pipeline.options import Where
     from semcast.pipeline.reorganise import SparkPlanner
     from semcast.pipeline.session import session
@@ -98,7 +99,7 @@ def pipeline(
         if planner is not None:
             planner.close()
         running.close()
-        spark.stop()
+        stop(spark)
     dead = f"; {total[2]:,} dead letters" + (f" in {dead_letters}" if dead_letters else "") if total[2] else ""
     render.say(f"{total[0]:,} messages, {total[1]:,} matched{dead}; goes on from {checkpoint}")
     sys.stdout.flush()

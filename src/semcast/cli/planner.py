@@ -32,6 +32,7 @@ def planner(
 
     A coordinator checks what it is given, and makes a plan itself when nobody here does so in time.
     """
+    from semcast.pipeline.interrupts import stop
     from semcast.pipeline.options import url_of
     from semcast.pipeline.reorganise import SparkPlanner
     from semcast.pipeline.session import session
@@ -52,7 +53,7 @@ def planner(
     except KeyboardInterrupt:
         pass
     finally:
-        spark.stop()
+        stop(spark)
     render.say(f"{made:,} plans made")
     sys.stdout.flush()
 

@@ -2,7 +2,8 @@
 
 Spark by itself leaves a JVM behind for ever when it is interrupted while it starts. Interrupted in a job it prints
 pages of stack and cancels nothing: its handler calls the JVM over the very connection whose answer it interrupts,
-and py4j then has the connections of all threads closed, those that are made a moment later included.
+and py4j then has the connections of all threads closed, those that are made a moment later included. Stopped while
+tasks of cancelled jobs still end, it prints what they find closed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +25,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
 
+_ENDING_S = 20.0  # what tasks are given: Spark kills a Python worker that does not heed its task's end after 2 s
 _STOPPED = re.compile(r"java\.(lang|io|nio)\.\S*Interrupt\w*|Job \S+ cancelled")
 
 
@@ -44,6 +48,17 @@ class BatchStopped(Exception):
 def is_stopped(error: BaseException) -> bool:
     """Was a job ended by who stops its query or cancels it, and not by what it does?"""
     return isinstance(error, (Py4JJavaError, PySparkException)) and _STOPPED.search(str(error)) is not None
+
+
+def stop(spark: SparkSession) -> None:
+    """Stop Spark when the tasks of what was cancelled have ended, or do not end."""
+    try:
+        tracker = spark.sparkContext._jsc.sc().statusTracker()
+        end = time.monotonic() + _ENDING_S
+        while any(one.numRunningTasks() for one in tracker.getExecutorInfos()) and time.monotonic() < end:
+            time.sleep(0.05)
+    finally:
+        spark.stop()
 
 
 @contextmanager
