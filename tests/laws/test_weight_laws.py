@@ -15,6 +15,8 @@ from semcast.trees import Demand
 from semcast.trees.masked_tree import as_tree, spanning
 from tests.laws.test_masked_laws import World, worlds
 
+pytestmark = pytest.mark.filterwarnings("error")
+
 
 class Weighted(NamedTuple):
     world: World

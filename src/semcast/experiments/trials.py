@@ -77,7 +77,8 @@ def _measured(
     workers = ProcessPoolExecutor(jobs, initializer=_end_with, initargs=(os.getpid(),))
     done = False
     try:
-        under_way = {workers.submit(_timed, measure, case): case for case in cases}
+        # The last first: cases grow, and a long one in the end would leave the other processes nothing to do.
+        under_way = {workers.submit(_timed, measure, case): case for case in reversed(cases)}
         for finished in as_completed(under_way):
             yield under_way[finished], finished.result()
         done = True

@@ -169,7 +169,7 @@ def _units(sums: Floats, weights: Floats) -> tuple[Counts, int]:
     messages a signature would be one unit, of which no part can be set apart.
     """
     held = weights[weights > 0]
-    if not len(held):
+    if not sums.any():  # nobody wants what was sampled, or it counts nothing
         return np.zeros(len(sums), np.int64), 1
     unit = float(held[0]) if (held == held[0]).all() else 1.0
     if (held == unit * np.rint(held / unit)).all():
