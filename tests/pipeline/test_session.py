@@ -168,6 +168,7 @@ except SemcastError as error:
 
 INTERRUPTED = """
 import time
+from semcast.pipeline.interrupts import running_tasks, stop
 from semcast.pipeline.session import session
 
 def sleep(batches):
@@ -180,17 +181,27 @@ spark = session(master="local[2]")
 try:
     spark.range(0, 2, 1, 2).mapInArrow(sleep, "id long").count()
 except KeyboardInterrupt:
-    tracker = spark.sparkContext.statusTracker()
-    while tracker.getActiveJobsIds():
-        time.sleep(0.1)
-    print(spark.range(9).count())
+    pass
+"""
+GOES_ON = """
+tracker = spark.sparkContext.statusTracker()
+while tracker.getActiveJobsIds():
+    time.sleep(0.1)
+print(spark.range(9).count())
+"""
+STOPS = """
+print(running_tasks(spark))
+end, spark.stop = spark.stop, lambda: (print(running_tasks(spark)), end())
+stop(spark)
 """
 
 
-def interrupt_when(ready: Callable[[int], bool], cwd: Path) -> tuple[int, str, str]:
-    """Start the program above as a terminal does, in a group, and send Ctrl-C to the group."""
+def interrupt_when(
+    ready: Callable[[int], bool], cwd: Path, then: str = GOES_ON, send: Callable[[int, int], None] = os.killpg
+) -> tuple[int, str, str]:
+    """Start the program above as a terminal does, in a group, and send Ctrl-C to the group, or to it alone."""
     process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED],
+        [sys.executable, "-c", INTERRUPTED + then],
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -201,7 +212,7 @@ def interrupt_when(ready: Callable[[int], bool], cwd: Path) -> tuple[int, str, s
     deadline = time.monotonic() + 120
     while not ready(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
+    send(process.pid, signal.SIGINT)
     # Ends only when every process that holds the pipes has ended, the JVM among them.
     out, err = process.communicate(timeout=60)
     return process.returncode, out, err
@@ -209,6 +220,10 @@ def interrupt_when(ready: Callable[[int], bool], cwd: Path) -> tuple[int, str, s
 
 def test_interrupt_in_a_job_cancels_it_and_spark_lives_on(tmp_path: Path) -> None:
     assert interrupt_when(lambda _: (tmp_path / "running").exists(), tmp_path) == (0, "9\n", "")
+
+
+def test_spark_is_stopped_when_the_tasks_of_what_was_cancelled_have_ended(tmp_path: Path) -> None:
+    assert interrupt_when(lambda _: (tmp_path / "running").exists(), tmp_path, STOPS, os.kill) == (0, "2\n0\n", "")
 
 
 def test_interrupt_while_spark_starts_leaves_no_jvm_behind(

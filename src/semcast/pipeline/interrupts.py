@@ -53,12 +53,23 @@ def is_stopped(error: BaseException) -> bool:
 def stop(spark: SparkSession) -> None:
     """Stop Spark when the tasks of what was cancelled have ended, or do not end."""
     try:
-        tracker = spark.sparkContext._jsc.sc().statusTracker()
         end = time.monotonic() + _ENDING_S
-        while any(one.numRunningTasks() for one in tracker.getExecutorInfos()) and time.monotonic() < end:
+        while running_tasks(spark) and time.monotonic() < end:
             time.sleep(0.05)
     finally:
         spark.stop()
+
+
+def running_tasks(spark: SparkSession) -> int:
+    """How many tasks run, those of cancelled jobs too.
+
+    As the scheduler knows it: what Spark tells in public is up to seconds old.
+    """
+    counts = spark.sparkContext._jsc.sc().taskScheduler().runningTasksByExecutors().valuesIterator()
+    found = 0
+    while counts.hasNext():
+        found += counts.next()
+    return found
 
 
 @contextmanager
