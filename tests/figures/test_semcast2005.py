@@ -107,11 +107,12 @@ def test_thresholds_are_judged_at_the_value_the_paper_names(tmp_path: Path, monk
             rows.append(_cost("semcast-threshold/2", unmerged, model=f"nested-{nested}", probability=chance))
             for value in thresholds.THRESHOLDS:
                 cost = 60.0 if nested == 0.9 else 78.0 if value == 0.3 else 90.0
-                scheme = f"semcast-threshold/{value}"
-                rows.append(_cost(scheme, cost, model=f"nested-{nested}", probability=chance))
-    first, second, unmerged, covered = thresholds.claims(rows)
+                for scheme, less in ((f"semcast-threshold/{value}", 0), (f"semcast-threshold/{value}/alone", 1)):
+                    rows.append(_cost(scheme, cost - less, model=f"nested-{nested}", probability=chance))
+    first, second, alone, _, unmerged, covered, *_ = thresholds.claims(rows)
     assert "up to 40.0" in first.measured, "at 40 %, whatever is nested"
     assert second.verdict == "agrees", "at 30 %, 22 % where less than 0.7 are nested"
+    assert "By threshold alone, below SPT: up to 41.0" in alone.measured
     assert "up to 40.0" in unmerged.measured
     assert "25.0 ± 0.0 % with 0 nested, p = 0.05" in unmerged.why, "90 instead of 120, nearest to the paper's 23 %"
     assert "up to 35.0" in covered.measured, "78 instead of 120"

@@ -235,3 +235,18 @@ def test_thresholds_tried_together_give_what_the_chosen_one_gives_by_itself(
     alone = made(best.threshold)
     assert (best.profiles, best.merges, best.estimate) == (alone.profiles, alone.merges, alone.estimate)
     assert best.estimate <= made(0.3).estimate
+
+
+@given(samples(), st.data(), st.floats(0, 0.66), st.floats(0, 0.66))
+def test_below_two_thirds_a_threshold_decides_only_where_it_stands_alone(
+    sample: Sampled, data: st.DataObject, one: float, other: float
+) -> None:
+    gateways = data.draw(st.lists(st.integers(1, 7), min_size=sample.profiles, max_size=sample.profiles))
+
+    def made(threshold: float, **more: float) -> Channelized:
+        settings = Settings(threshold=threshold, **more)
+        return channelize("semcast-threshold", sample.selectivity, gateways, _span, settings=settings)
+
+    assert made(one).profiles == made(other).profiles
+    low, high = sorted((one, other))
+    assert made(low, max_noise=1.0).merges >= made(high, max_noise=1.0).merges >= made(high).merges

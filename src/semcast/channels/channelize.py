@@ -39,7 +39,11 @@ class Settings:
     threshold: float | None = None
     """2004's merging threshold; None raises it from 0.3 as long as the estimated cost falls."""
     max_noise: float = 0.5
-    """2004's second criterion: how much of what two roots match together may be matched by one of them only."""
+    """2004's second criterion: how much of what two roots match together may be matched by one of them only.
+
+    Up to a half, two roots share two thirds of the smaller one at least, so that lower thresholds change nothing;
+    1 leaves the threshold alone to decide.
+    """
     literal_cap: bool = False
 
 

@@ -27,9 +27,8 @@ def figures(
     """Measure the papers' figures anew and draw them, with what each paper says beside it.
 
     A name is that of one figure (2005-fig3, trees), a paper's own (2005-fig10, topics-fig6, thesis-fig5.12), or what
-    several begin with (2005, thesis, ours). The page index.html is
-    made of all figures that are in the folder; trials that were done before, with the same parameters and the same
-    code, are not done again.
+    several begin with (2005, thesis, ours). The page index.html is made of all figures that are in the folder; trials
+    that were done before, with the same parameters and the same code, are not done again.
     """
     from semcast.experiments.page import write_page, write_result
     from semcast.experiments.trials import Run

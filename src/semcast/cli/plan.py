@@ -82,6 +82,15 @@ def plan(
     threshold: Annotated[
         float | None, typer.Option(help="semcast-threshold's merging threshold; default: raised as it pays.")
     ] = None,
+    max_noise: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            help="semcast-threshold: the share of what two roots match together that only one of them may match. "
+            "1: the threshold alone decides.",
+        ),
+    ] = 0.5,
     max_merges: Annotated[int, typer.Option(help="Merging stops after this many merges.")] = 1000,
     oracle: Annotated[int, typer.Option(help="Messages to find a tree of their own for, as a yardstick.")] = 100,
     draw_gateways: Annotated[
@@ -147,7 +156,7 @@ def plan(
         selectivity,
         seed,
         "broker" if join == "broker" else "destination",
-        Settings(max_merges=max_merges, threshold=threshold),
+        Settings(max_merges=max_merges, threshold=threshold, max_noise=max_noise),
         matrix,
         lambda wide, narrow: file.language.covers(distinct[wide], distinct[narrow]),
         channels,

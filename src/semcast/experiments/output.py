@@ -12,26 +12,8 @@ import numpy as np
 STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "semcast", "font.size": 9, "axes.titlesize": 10}
 # Student's t for 1 to 19 degrees of freedom
 _T_95 = (
-    12.71,
-    4.30,
-    3.18,
-    2.78,
-    2.57,
-    2.45,
-    2.36,
-    2.31,
-    2.26,
-    2.23,
-    2.20,
-    2.18,
-    2.16,
-    2.14,
-    2.13,
-    2.12,
-    2.11,
-    2.10,
-    2.09,
-)
+    12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09,
+)  # fmt: skip
 
 
 class Mean(NamedTuple):

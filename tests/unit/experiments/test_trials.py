@@ -24,6 +24,11 @@ class _Case(NamedTuple):
     names: tuple[str, ...] = ("a", "b")
 
 
+class _Network(NamedTuple):
+    brokers: int
+    folder: str
+
+
 class _Row(NamedTuple):
     name: str
     square: float
@@ -43,6 +48,13 @@ def _endless(_case: _Case) -> list[_Row]:
     return []
 
 
+def _noted(case: _Network) -> list[_Row]:
+    with Path(case.folder, "begun").open("a") as file:
+        file.write(f"{case.brokers}\n")
+    time.sleep(0.2)
+    return [_Row("", case.brokers)]
+
+
 def _measure(case: _Case) -> list[_Row]:
     _DONE.append(case)
     return [_Row(name, case.number**2 / 3) for name in case.names]
@@ -51,6 +63,14 @@ def _measure(case: _Case) -> list[_Row]:
 @pytest.fixture(autouse=True)
 def _nothing_done() -> None:
     _DONE.clear()
+
+
+def test_large_networks_begin_first_and_rows_stay_in_order(tmp_path: Path) -> None:
+    sizes = [3, 9, 7, 1, 5]
+    rows = Run(True, 1, tmp_path, jobs=2).trials("t", _noted, _Row, [_Network(size, str(tmp_path)) for size in sizes])
+    begun = [int(line) for line in (tmp_path / "begun").read_text().split()]
+    assert (set(begun[:2]), set(begun[2:4]), begun[4]) == ({9, 7}, {5, 3}, 1)
+    assert [row.square for row in rows] == sizes
 
 
 def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:

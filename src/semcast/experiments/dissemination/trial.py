@@ -165,14 +165,16 @@ def planned(scheme: str, people: Population, seed: int, matrix: Overlap | None =
     """A plan of a scheme, or of one with a choice.
 
     ``semcast/destination``: how gateways join (the closest broker unless told); ``semcast/cap``: the merge as printed;
-    ``semcast/few``: with as few merges as noise channels have; ``semcast-threshold/0.4``; ``masked/16``: channels at
-    most.
+    ``semcast/few``: with as few merges as noise channels have; ``semcast-threshold/0.4``: both of 2004's conditions,
+    ``semcast-threshold/0.4/alone``: the threshold alone; ``masked/16``: channels at most.
     """
     name, _, choice = scheme.partition("/")
+    choice, _, alone = choice.partition("/")
     closest: Closest = "destination" if choice == "destination" else "broker"
     settings = Settings(
         max_merges=NOISE_MERGES if name == "semcast-noisemerge" or choice == "few" else Settings.max_merges,
         threshold=float(choice) if name == "semcast-threshold" and choice else None,
+        max_noise=1.0 if alone else Settings.max_noise,
         literal_cap=choice == "cap",
     )
     request = Request(
