@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from semcast.planning.masks import branch_masks
 from semcast.trees import Demand, Graph, Routed, Routes, Tree, evaluate, low_cost_tree
 from semcast.trees.choice import Choice
 from semcast.trees.masked_tree import Ends, anneal, as_tree, descend, parents, pruned_cost, spanning
+from semcast.trees.rows import OFF
 from tests.laws.overlays import graphs, nodes_of
 
 
@@ -183,3 +185,46 @@ def test_on_small_overlays_the_search_finds_the_cheapest_of_all_trees(seed: int,
     start = spanning(graph, ends.root, np.flatnonzero(ends.row >= 0).tolist())
     found = min((anneal(graph, start, ends, rng, 10, 2.0).parent for _ in range(4)), key=lambda p: pruned_cost(p, ends))
     assert pruned_cost(found, ends) == cheapest(graph, ends)
+
+
+@given(data=st.data())
+def test_where_the_search_ends_no_link_can_be_exchanged_for_a_cheaper_one(data: st.DataObject) -> None:
+    world = data.draw(worlds())
+    ends = world.ends
+    start = spanning(world.graph, world.sources[0], [*world.gateways, *world.sources])
+    found = descend(world.graph, start, ends, np.random.default_rng(data.draw(st.integers(0, 9))), 10_000).parent
+    cost = pruned_cost(found, ends)
+    links = {tuple(sorted(link)) for link in as_tree(found).links.tolist()}
+    for out in links:
+        for add in {tuple(sorted(link)) for link in world.graph.ends.tolist()} - links:
+            parent = _hung(links - {out} | {add}, ends.root, world.graph.num_nodes)
+            if ends.spanned_by(parent):
+                assert pruned_cost(parent, ends) >= cost
+
+
+def _hung(links: set[tuple[int, ...]], root: int, num_nodes: int) -> np.ndarray:
+    """Parents of all that these links join to the root."""
+    parent = np.full(num_nodes, OFF, np.int32)
+    parent[root] = -1
+    reached = [root]
+    for node in reached:
+        for link in links:
+            (other,) = set(link) - {node} if node in link else {root}
+            if parent[other] == OFF:
+                parent[other] = node
+                reached.append(other)
+    return parent
+
+
+@given(data=st.data())
+def test_with_one_source_both_ways_to_look_at_a_cut_find_the_same_tree(data: st.DataObject) -> None:
+    world = data.draw(worlds(max_sources=1))
+    ends = world.ends
+    assert ends.rooted
+    start = spanning(world.graph, world.sources[0], [*world.gateways, *world.sources])
+    one, other = (
+        anneal(world.graph, start, replace(ends, rooted=rooted), np.random.default_rng(3), 4, 1.0)
+        for rooted in (True, False)
+    )
+    assert one.parent.tolist() == other.parent.tolist()
+    assert one.cuts == other.cuts

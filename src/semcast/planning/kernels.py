@@ -1,4 +1,4 @@
-"""The compiled inner loops of routing."""
+"""The compiled inner loops of routing, and of the likeness of signatures."""
 
 from __future__ import annotations
 
@@ -87,3 +87,13 @@ def run(operators, targets, source_ptr, sources, everything, rows):  # type: ign
                 else:
                     value &= ~rows[sources[place], w]
             rows[target, w] = value
+
+
+@njit("void(float32[:,::1], int64, float32[::1])", cache=True, nogil=True)
+def products(columns, number, found):  # type: ignore[no-untyped-def]
+    """Add to ``found`` every column's scalar product with one of them, from the first row to the last."""
+    for row in range(columns.shape[0]):
+        factor = columns[row, number]
+        if factor != 0:
+            for column in range(columns.shape[1]):
+                found[column] += columns[row, column] * factor

@@ -238,7 +238,7 @@ class Search:
         """
         if self.channels * self.seen.weight[anchor] >= _ALONE * self.seen.messages:
             return np.array([anchor])
-        near = self.seen.directions @ self.seen.directions[anchor]
+        near = self.seen.likeness(anchor)
         near[anchor] = np.inf
         order = np.argsort(-near, kind="stable")
         before = np.cumsum(self.seen.weight[order]) - self.seen.weight[order]
@@ -277,12 +277,19 @@ class Search:
 
 
 def _need(seen: Signatures, lowest: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Who is served badly for so many gateways: e to the power of deviations from what as many cost on average."""
-    sizes = seen.wanted.sum(axis=1)
-    if len(np.unique(sizes)) < 2:
+    """Who is served badly for so many gateways: e to the power of deviations from what as many cost on average.
+
+    Costs are fitted per number of gateways, each as often as it comes: a hundredth of the rows, and the same parabola.
+    """
+    counts = np.bincount(seen.sizes)
+    sizes = np.flatnonzero(counts)
+    if len(sizes) < 2:
         return np.ones(len(seen))
-    squares = np.vander(sizes / sizes.max(), 3)
-    over: NDArray[np.float64] = lowest - squares @ np.linalg.lstsq(squares, lowest.astype(np.float64))[0]
+    squares = np.vander(sizes / sizes[-1], 3)
+    often = np.sqrt(counts[sizes])
+    sums = np.bincount(seen.sizes, lowest)[sizes]
+    fitted = squares @ np.linalg.lstsq(squares * often[:, None], sums / often)[0]
+    over: NDArray[np.float64] = lowest - fitted[np.searchsorted(sizes, seen.sizes)]
     return np.exp(np.clip(over / max(float(over.std()), 1e-9), -4, 4))
 
 

@@ -8,105 +8,35 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from semcast.model.bits import ones
+from semcast.trees.entry_kernels import AWAY, HERE, KNOWN, THERE, UNKNOWN, climb, climb_anywhere, potentials, sink
 from semcast.trees.kernels import pop, push
-from semcast.trees.rows import OFF, absent, common, gather, hang, others, spread, unite, unite_twice
+from semcast.trees.rows import OFF, common, gather, hang, spread, unite
 
 _ROUNDING = 1e-7  # sums of prices in different orders differ by less, per message
-HERE, THERE, AWAY = 1, 2, 0  # sides of a cut: the part below it, the part above it, not on the tree
 
 
 @njit(
-    "void(int32[::1], int64, int64, int8[::1], int64, int32[::1], int32[::1], int32[::1], int32[::1], uint64[:,::1],"
-    " uint64[:,::1], uint64[::1], int64[::1], uint64[:,::1], uint64[::1], uint64[::1], float64[::1], float64[::1])",
-    cache=True,
-    nogil=True,
-)
-def potentials(  # type: ignore[no-untyped-def]
-    order, start, stop, side, which, parent, first, following, row, own, below, mask, weight, above, once, twice,
-    price, far,
-):  # fmt: skip
-    """How much dearer it is to enter one part of a cut tree at each node than at the part's first.
-
-    ``far[v]``: the weighted hops that the messages of ``mask`` travel from v until they meet what they use of the
-    part anyway, less the same for the part's first node. One link down, it grows by those with no end below the
-    link, and falls by those with no end above it.
-    """
-    for place in range(start, stop):
-        node = order[place]
-        if side[node] != which:
-            continue
-        up = parent[node]
-        if up < 0 or side[up] != which:
-            far[node] = 0
-            above[node] = np.uint64(0)
-        else:
-            more = absent(mask, below[node], weight) - absent(mask, above[node], weight)
-            far[node] = far[up] + price[node] * more
-        if first[node] < 0:
-            continue
-        once[:] = above[node]
-        twice[:] = np.uint64(0)
-        if row[node] >= 0:
-            unite_twice(once, twice, own[row[node]])
-        child = first[node]
-        while child >= 0:
-            if side[child] == which:
-                unite_twice(once, twice, below[child])
-            child = following[child]
-        child = first[node]
-        while child >= 0:
-            if side[child] == which:
-                others(once, twice, below[child], above[child])
-            child = following[child]
-
-
-@njit(
-    "float64(int64, int32[::1], uint64[:,::1], uint64[::1], int64[::1], float64[::1], float64[::1], boolean[::1],"
-    " int32[::1])",
-    cache=True,
-    nogil=True,
-)
-def climb(node, parent, below, mask, weight, price, far, known, way):  # type: ignore[no-untyped-def]
-    """``far`` of a node of the upper part, where every message has an end at the root: only what is asked for."""
-    steps = 0
-    while not known[node]:
-        way[steps] = node
-        steps += 1
-        node = parent[node]
-    value = far[node]
-    for step in range(steps - 1, -1, -1):
-        node = way[step]
-        total = 0
-        for w in range(len(mask)):
-            total += ones(mask[w] & ~below[node, w]) * weight[w]
-        value += price[node] * total
-        far[node] = value
-        known[node] = True
-    return value
-
-
-@njit(
-    "float64(int32[::1], int32[::1], float64[::1], int32[::1], int64, int64, int8[::1], float64[::1], int64, float64,"
-    " float64, float64, float64[::1], int32[::1], float64[::1], int32[::1], int32[::1], int32[::1], uint64[:,::1],"
-    " uint64[::1], int64[::1], float64[::1], boolean[::1], int32[::1])",
+    "float64(int32[::1], int32[::1], float64[::1], int32[::1], int8[::1], float64[::1], int64, float64, float64,"
+    " float64, float64[::1], int32[::1], float64[::1], int32[::1], int32[::1], boolean, int32[::1], int32[::1],"
+    " int32[::1], int32[::1], uint64[:,::1], uint64[:,::1], uint64[::1], int64[::1], uint64[:,::1], uint64[::1],"
+    " uint64[::1], float64[::1], int8[::1], int32[::1])",
     cache=True,
     nogil=True,
 )
 def bridge(  # type: ignore[no-untyped-def]
-    indptr, heads, prices, order, start, stop, side, far, load, bound, least, link, reach, via, keys, heap, found,
-    parent, below, mask, weight, price, known, way,
+    indptr, heads, prices, lower, side, far, load, bound, least, link, reach, via, keys, heap, found, rooted, parent,
+    first, following, row, own, below, mask, weight, above, once, twice, price, known, way,
 ):  # fmt: skip
     """The cheapest way to join the parts of a cut tree, through nodes that are on neither, if below ``bound``.
 
     Returns its cost, else ``bound``; ``found`` gets its last two nodes, the upper one first, and ``via`` leads down.
     ``least`` is the lowest ``far`` of the upper part, and ``link`` the least that a link costs: whatever was reached is
-    a link at least from the upper part.
+    a link at least from the upper part. Thirty arguments are the most that Python passes one by one: with more, numba
+    packs and unpacks them all, and a cut takes a quarter longer.
     """
     size = 0
     best = bound
-    for place in range(start, stop):
-        node = order[place]
+    for node in lower:
         reach[node] = far[node]
         if far[node] + link + least < best:
             size = push(keys, heap, size, far[node], node)
@@ -123,7 +53,13 @@ def bridge(  # type: ignore[no-untyped-def]
             further = so_far + load * prices[arc]
             if side[head] == THERE:
                 if further + least < best:
-                    whole = further + climb(head, parent, below, mask, weight, price, far, known, way)
+                    if rooted:
+                        whole = further + climb(head, parent, below, mask, weight, price, far, known, way)
+                    else:
+                        whole = further + climb_anywhere(
+                            head, side, parent, first, following, row, own, below, mask, weight, above, once, twice,
+                            price, far, known, way,
+                        )  # fmt: skip
                     if whole < best:
                         best = whole
                         found[0] = head
@@ -223,7 +159,7 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
 
     Ends after all of them, or when ``patience`` cuts in a row gained nothing. Returns the number of cuts tried;
     ``gained[0]`` grows by what the tree became cheaper, ``gained[1]`` is the number of cuts in a row without gain.
-    ``rooted``: every message has an end at the root, which makes a cut some three times cheaper.
+    ``rooted``: every message has an end at the root, so that none has all its ends below a link.
     """
     nodes = len(parent)
     words = len(weight)
@@ -242,7 +178,7 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
     twice = np.empty(words, np.uint64)
     mask = np.empty(words, np.uint64)
     side = np.zeros(nodes, np.int8)
-    known = np.empty(nodes, np.bool_)
+    known = np.empty(nodes, np.int8)
     far = np.zeros(nodes, np.float64)
     price = np.zeros(nodes, np.float64)
     reach = np.zeros(nodes, np.float64)
@@ -281,35 +217,37 @@ def exchange(indptr, heads, prices, row, own, weight, rooted, root, parent, cuts
             side[order[place]] = HERE
         idle = part(cut, root, parent, first, following, row, own, below, kept, side, depths)
         least = 0.0
+        known[:] = UNKNOWN
         if rooted:
-            known[:] = False
-            known[root] = True
+            known[root] = KNOWN
             far[root] = 0
         else:
-            potentials(
-                order, 0, count, side, THERE, parent, first, following, row, own, below, mask, weight, beside, once,
-                twice, price, far,
+            least = sink(
+                root, side, first, following, row, own, below, mask, weight, beside, once, twice, price, far, known
             )  # fmt: skip
-            known[:] = True
-            for place in range(count):
-                if side[order[place]] == THERE:
-                    least = min(least, far[order[place]])
         far[cut] = 0
         if stop - start > 1:
             potentials(
-                order, start, stop, side, HERE, parent, first, following, row, own, below, mask, weight, beside, once,
-                twice, price, far,
+                order[start:stop], parent, first, following, row, own, below, mask, weight, beside, once, twice, price,
+                far,
             )  # fmt: skip
         now = price[cut] * load
         joint = parent[cut]
         for _ in range(idle):
             now += price[joint] * load
             joint = parent[joint]
-        now += climb(joint, parent, below, mask, weight, price, far, known, way)
+        if rooted:
+            now += climb(joint, parent, below, mask, weight, price, far, known, way)
+        else:
+            now += climb_anywhere(
+                joint, side, parent, first, following, row, own, below, mask, weight, beside, once, twice, price, far,
+                known, way,
+            )  # fmt: skip
         reach[:] = np.inf
         best = bridge(
-            indptr, heads, prices, order, start, stop, side, far, load, now, least, load * cheapest, reach, via, keys,
-            heap, found, parent, below, mask, weight, price, known, way,
+            indptr, heads, prices, order[start:stop], side, far, load, now, least, load * cheapest, reach, via, keys,
+            heap, found, rooted, parent, first, following, row, own, below, mask, weight, beside, once, twice, price,
+            known, way,
         )  # fmt: skip
         if now - best > _ROUNDING * load:
             gained[0] += now - best

@@ -159,10 +159,11 @@ def _steps(
     parent = rooted_at(parent, ends.root)
     state = np.zeros(2)
     tried = 0
+    # One order for all rounds: as many cuts in a row as there are nodes are then a cut at each of them.
+    order = rng.permutation(graph.num_nodes).astype(np.int32)
     while tried < cuts and state[1] < graph.num_nodes:
-        order = rng.permutation(graph.num_nodes).astype(np.int32)[: cuts - tried]
         tried += masked_kernels.exchange(
-            graph.indptr, graph.heads, prices, ends.row, ends.own, ends.weight, ends.rooted, ends.root, parent, order,
-            graph.num_nodes, state,
+            graph.indptr, graph.heads, prices, ends.row, ends.own, ends.weight, ends.rooted, ends.root, parent,
+            order[: cuts - tried], graph.num_nodes, state,
         )  # fmt: skip
     return Improved(parent, tried)

@@ -28,7 +28,7 @@ def groups(seed: int, count: int = 400, kinds: int = 6) -> Demand:
 
 
 def test_more_channels_cost_less_where_messages_are_of_several_kinds(graph: Graph) -> None:
-    costs = [masked.plan(graph, {2: groups(3)}, channels, np.random.default_rng(0)).validated for channels in (1, 3, 8)]
+    costs = [masked.plan(graph, {2: groups(3, kinds=20)}, k, np.random.default_rng(0)).validated for k in (1, 3, 8)]
     assert costs[0] > costs[1] > costs[2]
 
 
@@ -36,6 +36,29 @@ def test_no_more_channels_than_bring_something_on_messages_set_apart(graph: Grap
     plan = masked.plan(graph, {2: groups(3)}, 32, np.random.default_rng(0), least_gain=0.001)
     assert len(plan.trees) <= 7  # six kinds of messages, and the tree for all
     assert plan.validated < plan.single
+
+
+def test_signatures_are_as_like_as_the_angle_between_them_is_narrow() -> None:
+    signatures = Signatures.of({2: groups(3), 57: groups(4)})
+    came = 2 * np.equal.outer(signatures.source, [2, 57]).astype(float) * np.sqrt(len(GATEWAYS) / 16)
+    every = np.concatenate((signatures.wanted, came), axis=1)
+    every -= np.average(every, axis=0, weights=signatures.weight)
+    every /= np.linalg.norm(every, axis=1, keepdims=True)
+    for number in range(len(signatures)):
+        assert signatures.likeness(number) == pytest.approx(every @ every[number], abs=1e-5)
+
+
+def test_who_costs_more_than_as_many_others_do_is_in_need() -> None:
+    sets = [[0, 4], [8, 12], [16, 20], [0, 4, 8], [4, 8, 12], [0, 8, 12, 16]]
+    signatures = Signatures.of({2: Demand.from_sets(GATEWAYS, sets)})
+    lowest = 3 * signatures.sizes.astype(np.int32)
+    poor = int(np.flatnonzero(signatures.sizes == 2)[0])
+    lowest[poor] += 4
+    squares = np.vander(signatures.sizes / 4, 3)
+    over = lowest - squares @ np.linalg.lstsq(squares, lowest.astype(float))[0]
+    need = masked._need(signatures, lowest)
+    assert int(need.argmax()) == poor
+    assert np.log(need) == pytest.approx(over / over.std(), abs=1e-9)
 
 
 def test_a_source_that_sent_nothing_is_spanned(graph: Graph) -> None:
