@@ -10,7 +10,7 @@ import mqtt5
 from mqtt5 import DisconnectReasonCode as Disconnect
 
 from semcast.model import ProfileError, SemcastError
-from semcast.net.mqtt import v311
+from semcast.net.mqtt import texts, v311
 from semcast.net.mqtt.plain import PLAIN, plain_run
 
 MAX_PACKET = 4 << 20
@@ -138,15 +138,17 @@ def _level(frame: bytes) -> int:
 
 def decoded(frame: bytes) -> mqtt5.Packet:
     """The packet of a whole frame; MqttError, and nothing else, where it is none."""
+    if not texts.are_utf8(frame):
+        raise MqttError(Disconnect.MALFORMED_PACKET, "the packet holds text that is no UTF-8")
     try:
         packet, size = mqtt5.read(memoryview(frame))
     except (ValueError, IndexError) as error:
         raise MqttError(Disconnect.MALFORMED_PACKET, f"the packet cannot be read: {error}") from None
     except BaseException as error:
-        # The codec panics on text that is no UTF-8, and a panic is no Exception.
+        # A panic of the codec is no Exception; none is known that gets here.
         if type(error).__name__ != "PanicException":
             raise
-        raise MqttError(Disconnect.MALFORMED_PACKET, "the packet holds text that is no UTF-8") from None
+        raise MqttError(Disconnect.MALFORMED_PACKET, "the packet cannot be read") from None
     if size != len(frame):
         raise MqttError(Disconnect.MALFORMED_PACKET, "the packet is longer than what it says")
     return packet
