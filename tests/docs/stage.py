@@ -89,8 +89,6 @@ class Stage:
         """With ports and addresses that are free here; ``10.0.0.n`` is a loopback address of its own."""
         for port, free in self._translation.items():
             text = re.sub(rf"(?<![\w.]){port}(?!\w)", free, text)
-        # Spark's JVM was started elsewhere, and takes relative paths from there.
-        text = text.replace("build/demo/", f"{self.folder}/build/demo/")
         text = re.sub(r"\b10\.0\.0\.(?=\d)", self._host, text)
         return text.replace("/var/lib/semcast", str(self.folder / "var")).replace(
             "/etc/semcast", str(self.folder / "etc")

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 import semcast
 from semcast.model import SemcastError
 from semcast.pipeline import match
-from semcast.pipeline.messages import Source, Tally, match_messages
+from semcast.pipeline.messages import _MARK, Source, Split, Tally, _join, match_messages
 from semcast.pipeline.records import read_profiles
 from tests.laws.relational_worlds import COLUMNS, texts
 
@@ -194,6 +194,32 @@ def test_csv_and_parquet_and_gzip(spark: SparkSession, profiles: Path, tmp_path:
         gzip.compress(b"".join(json.dumps(r).encode() + b"\n" for r in table.to_pylist()))
     )
     assert run(spark, profiles, tmp_path / "m.jsonl.gz", tmp_path / "out.jsonl")[0] == expected
+
+
+def test_relative_paths_are_taken_from_where_this_process_is(
+    spark: SparkSession, profiles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # Spark's JVM, and so its tasks, stay where they were started
+    (tmp_path / "m.csv").write_text("x,s\n95,b\n5,a\n")
+    (tmp_path / "m.jsonl").write_text('{"x": 95, "s": "b"}\n{"x": 5, "s": "a"}\n')
+    pyarrow.parquet.write_table(pa.table({"x": [95, 5], "s": ["b", "a"]}), tmp_path / "m.parquet")
+    for name in ("m.csv", "m.jsonl", "m.parquet"):
+        assert run(spark, profiles, Path(name), Path("out.jsonl"))[0] == {0: ["high", "b"]}
+    assert {file.name for file in tmp_path.iterdir()} >= {"out.jsonl"}
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_results_that_cannot_be_seen_from_here_are_no_result(tmp_path: Path) -> None:
+    """As with workers on other machines: the driver says that all went well, and holds what its own tasks wrote."""
+    parts = tmp_path / ".out.jsonl.parts"
+    parts.mkdir()
+    (parts / "part-00001-x.txt").write_text('{"message": 7, "profiles": ["p"]}\n' + _MARK + "{}\n")
+    splits = [Split(0, 0, 7), Split(1, 7, 3)]
+    with pytest.raises(SemcastError, match="what 1 of 2 tasks found is not in"):
+        _join(parts, splits, tmp_path / "out.jsonl", 2)
+    assert [file.name for file in tmp_path.iterdir()] == [parts.name]
+    _join(parts, splits[1:], tmp_path / "out.jsonl", 1)
+    assert json.loads((tmp_path / "out.jsonl").read_text())["message"] == 7
 
 
 def test_a_csv_row_of_another_width_is_bad(spark: SparkSession, profiles: Path, tmp_path: Path) -> None:

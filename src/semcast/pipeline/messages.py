@@ -60,7 +60,8 @@ class Source:
 
     def __init__(self, spark: SparkSession, path: Path) -> None:
         self.path = path
-        self.files, self.format = data_files(path)
+        files, self.format = data_files(path)
+        self.files = [file.absolute() for file in files]  # Spark stays where it was started, wherever this process goes
         self.bytes = sum(file.stat().st_size for file in self.files)
         cores = spark.sparkContext.defaultParallelism
         size = min(_LARGEST_SPLIT, max(_SMALLEST_SPLIT, self.bytes // (3 * cores)))
@@ -171,10 +172,11 @@ def _match_messages(
                 yield _text("\n".join(told))
         yield _text(_MARK + msgspec.json.encode(tally).decode())
 
-    parts = out.with_name(f".{out.name}.parts")
+    parts = out.absolute().with_name(f".{out.name}.parts")
+    told = source.frame().mapInArrow(run, "value string")
     try:
-        source.frame().mapInArrow(run, "value string").write.mode("overwrite").text(str(parts))
-        return _join(parts, splits, out)
+        told.write.mode("overwrite").text(str(parts))
+        return _join(parts, splits, out, told.rdd.getNumPartitions())
     finally:
         shutil.rmtree(parts, ignore_errors=True)
 
@@ -194,7 +196,7 @@ def prepared(
     wanted = wanted_of(chosen, profiles, schema)
     Decoder(wanted)
     first_rows = {split.partition: split.first for split in splits}
-    paths = [str(file.absolute()) for file in source.files]
+    paths = [str(file) for file in source.files]
     job = Job(source.format, wanted, first_rows, source.pieces, paths, beside or {})
     return shared(source.spark, (chosen.matcher(profiles), job))
 
@@ -291,11 +293,14 @@ def _text(value: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([value])], names=["value"])
 
 
-def _join(parts: Path, splits: Sequence[Split], out: Path) -> Tally:
-    """Put the tasks' outputs one behind the other in order of their rows, and add up their tallies."""
+def _join(parts: Path, splits: Sequence[Split], out: Path, tasks: int) -> Tally:
+    """Put the tasks' outputs one behind the other in order of their rows, and add up their tallies.
+
+    SemcastError, and no result, where one of the ``tasks`` has left nothing: each tells its tally at least.
+    """
     order = {split.partition: at for at, split in enumerate(splits)}
     files = sorted(parts.glob("part-*"), key=lambda file: order.get(int(file.name.split("-")[1]), len(order)))
-    total = Tally()
+    total, told = Tally(), 0
     partial = out.with_name(f".{out.name}.partial")
     with partial.open("wb") as target:
         for file in files:
@@ -303,8 +308,15 @@ def _join(parts: Path, splits: Sequence[Split], out: Path) -> Tally:
                 for line in lines:
                     if line.startswith(_MARK.encode()):
                         total.add(msgspec.json.decode(line[1:], type=Tally))
+                        told += 1
                     else:
                         target.write(line)
+    if told < tasks:
+        partial.unlink()
+        raise SemcastError(
+            f"{out}: what {tasks - told} of {tasks} tasks found is not in {parts.parent}; "
+            "if Spark runs on other machines they have to share that folder"
+        )
     partial.replace(out)
     return total
 
