@@ -59,7 +59,7 @@ def _smallest(positions: FloatArray, reach: float, rng: np.random.Generator, lin
         near = block < limit
         keys, ends = np.concatenate((keys, block[near])), np.concatenate((ends, pairs(near)))
         if len(keys) > links > 0:
-            first = np.argpartition(keys, links - 1)[:links]
+            first = np.sort(np.argpartition(keys, links - 1)[:links])  # in an order that no processor decides
             keys, ends = keys[first], ends[first]
             limit = keys.max()
     # A tiny beta needs an alpha beyond any float; it is only told.
