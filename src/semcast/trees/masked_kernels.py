@@ -32,7 +32,7 @@ def bridge(  # type: ignore[no-untyped-def]
     Returns its cost, else ``bound``; ``found`` gets its last two nodes, the upper one first, and ``via`` leads down.
     ``least`` is the lowest ``far`` of the upper part, and ``link`` the least that a link costs: whatever was reached is
     a link at least from the upper part. Thirty arguments are the most that Python passes one by one: with more, numba
-    packs and unpacks them all, and a cut takes a quarter longer.
+    packs and unpacks them all, and a cut takes up to a tenth longer.
     """
     size = 0
     best = bound

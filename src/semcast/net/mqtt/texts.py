@@ -45,8 +45,8 @@ def are_utf8(frame: bytes) -> bool:
             text.decode()
     except UnicodeDecodeError:
         return False
-    except (IndexError, KeyError):  # the codec says what is wrong with it
-        return True
+    except (IndexError, KeyError):
+        pass  # the codec says what is wrong with it
     return True
 
 
