@@ -173,10 +173,10 @@ def _match_messages(
         yield _text(_MARK + msgspec.json.encode(tally).decode())
 
     parts = out.absolute().with_name(f".{out.name}.parts")
-    told = source.frame().mapInArrow(run, "value string")
+    matched = source.frame().mapInArrow(run, "value string")
     try:
-        told.write.mode("overwrite").text(str(parts))
-        return _join(parts, splits, out, told.rdd.getNumPartitions())
+        matched.write.mode("overwrite").text(str(parts))
+        return _join(parts, splits, out, matched.rdd.getNumPartitions())
     finally:
         shutil.rmtree(parts, ignore_errors=True)
 
