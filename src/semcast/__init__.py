@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from semcast.matching import Language, language
 from semcast.model import Kind, ProfileError, Schema, SemcastError
+from semcast.model.version import __version__
 
 if TYPE_CHECKING:
     from semcast.client import BlockingClient, Client
 
-__all__ = ["Kind", "Language", "ProfileError", "Schema", "SemcastError", "connect", "connect_blocking", "language"]
-__version__ = "0.1.0"
+__all__ = [
+    "Kind", "Language", "ProfileError", "Schema", "SemcastError",
+    "__version__", "connect", "connect_blocking", "language",
+]  # fmt: skip
 
 
 def connect(url: str | None = None, *, name: str | None = None) -> Client:

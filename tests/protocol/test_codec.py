@@ -39,33 +39,33 @@ def framed(kind: int, content: bytes) -> bytes:
 
 
 GOLDEN = {
-    "control": (Taken("s1", 7, 3), "0e000000 01 00", "94 a5 74616b656e a2 7331 07 03"),
+    "control": (Taken("s1", 7, 3), "0e000000 02 00", "94 a5 74616b656e a2 7331 07 03"),
     "leg": (
         LEG,
-        "26000000 01 02",
+        "26000000 02 02",
         "97 a3 6c6567 a1 72 02 a1 62 92 05 06 92 91 92 a1 63 01 92 92 a1 63 01 92 a1 64 02 92 c4 01 78 c4 02 797a",
     ),
     "data with rows of bits": (
         ROWS,
-        "4a000000 01 01",
+        "4a000000 02 01",
         "01 04 0c00 0200 03000000 0300000000000000 0a00000000000000 03000000"  # header
         "0700000000000000 6e657773 6231"  # version, channel, source
         "02000000 08000000 05 01 80 02000000 00000000 03000000 6162 78797a",  # gaps, masks, lengths, bodies
     ),
     "data with lists of gateways": (
         LISTS,
-        "32000000 01 01",
+        "32000000 02 01",
         "02 04 0900 0100 01000000 0200000000000000 0500000000000000 030000000100000000000000 63 62 02 0077 01000000 78",
     ),
     "data with wide lists and a wide gap": (
         WIDE,
-        "42000000 01 01",
+        "42000000 02 01",
         "03 08 0900 0100 02000000 0200000000000000 0500000000000000 06000000"
         "0100000000000000 63 62 0000000001000000 0100 0000 2c01 01000000 01000000 78 79",
     ),
     "data without masks": (
         Data(("c", 1), 2, "b", (5,), None, (b"x",)),
-        "2f000000 01 01",
+        "2f000000 02 01",
         "00 04 0900 0100 01000000 0200000000000000 0500000000000000 00000000 0100000000000000 63 62 01000000 78",
     ),
 }
@@ -171,7 +171,7 @@ REFUSED = {
     "a cut frame": (encode(Detach("s"))[:-1], "not one frame"),
     "too short a length": (b"\x01\x00\x00\x00\x01\x00", "cannot be 1 bytes"),
     "too long a length": ((MAX_FRAME + 1).to_bytes(4, "little") + b"\x01\x00", f"cannot be {MAX_FRAME + 1} bytes"),
-    "another version": (changed(encode(Detach("s")), 4, b"\x07"), "version 7 of the protocol, this one version 1"),
+    "another version": (changed(encode(Detach("s")), 4, b"\x07"), "version 7 of the protocol, this one version 2"),
     "an unknown kind": (changed(encode(Detach("s")), 5, b"\x03"), "unknown kind 3"),
     "an unknown frame": (framed(0, msgspec.msgpack.encode(["nonsense", 1])), "nonsense"),
     "no msgpack": (framed(0, b"\xc1"), "makes no sense"),

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from semcast.model import SemcastError
+from semcast.model.version import __version__
 from semcast.net.clients.messages import Receipt
 from semcast.net.clients.party import Party
 from semcast.net.connection import Connection
@@ -20,6 +21,7 @@ from semcast.net.host import Host
 from semcast.net.view import OverlayView
 from semcast.protocol.codec import AnyView
 from semcast.protocol.frames import Answer, AnyFrame, Ask, Greeting, Switch
+from semcast.protocol.framing import VERSION
 from semcast.protocol.machine import Settings
 from semcast.protocol.streams import Streams
 
@@ -29,6 +31,10 @@ _PATIENCE_S = 10.0
 
 class Unreachable(SemcastError):
     """Nobody answers at the given addresses."""
+
+
+class OtherVersion(SemcastError):
+    """The overlay speaks another version of the protocol than this client."""
 
 
 def addresses_of(url: str | None) -> list[str]:
@@ -56,6 +62,8 @@ class Client(Host, Party):
         self.streams = Streams()
         self.running = False
         self._first = ""
+        self._unmet = ""
+        self._mismatch: OtherVersion | None = None
         self._asked: dict[int, asyncio.Future[Answer]] = {}
 
     async def __aenter__(self) -> Client:
@@ -68,12 +76,15 @@ class Client(Host, Party):
         await self.close()
 
     async def open(self, patience_s: float = _PATIENCE_S) -> None:
-        """Connect to the first that answers; Unreachable where none does."""
+        """Connect to the first that answers; Unreachable where none does, OtherVersion where none can be talked to."""
         until = self._loop.time() + patience_s
         while not await self._reached():
+            if self._mismatch is not None:
+                await self.stop()
+                raise self._mismatch
             if self._loop.time() >= until:
                 await self.stop()
-                raise Unreachable(f"nobody answers at {', '.join(self._addresses)}")
+                raise Unreachable(self._unmet or f"nobody answers at {', '.join(self._addresses)}")
             await asyncio.sleep(0.1)
         self.running = True
         self.begin()
@@ -83,6 +94,16 @@ class Client(Host, Party):
             if await self._dial("", address):
                 return True
         return False
+
+    def unmet(self, address: str, connection: Connection) -> None:
+        if connection.mismatch is not None:
+            self._mismatch = OtherVersion(
+                f"{address} speaks version {connection.mismatch.theirs} of the protocol, "
+                f"and this client (semcast {__version__}) version {VERSION}: use the same version at both ends"
+            )
+        else:
+            said = connection.reason or "it closed the connection without a greeting"
+            self._unmet = f"{address} answers, but does not let this client in: {said}"
 
     async def close(self) -> None:
         """Wait for what was published, end all subscriptions but durable ones, and go."""

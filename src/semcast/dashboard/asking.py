@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from semcast.model import SemcastError
-from semcast.net.host import split_address
+from semcast.net.addresses import split_address
 
 _PATIENCE_S = 5.0
 _AT_A_TIME = 16

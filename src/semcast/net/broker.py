@@ -30,29 +30,22 @@ from semcast.protocol.frames import (
     AnyFrame,
     Append,
     Ask,
-    Attach,
-    Beat,
     Counters,
     Data,
     Deliver,
-    Detach,
     Greeting,
-    Ingested,
     Leg,
-    ProtocolError,
     Publish,
     Published,
     Refused,
-    Taken,
 )
 from semcast.protocol.frames.semantic import Packet
 from semcast.protocol.machine import Command, Congested, Handed, Local, Note, Passed, Received, Relieved, Send
 from semcast.protocol.passing import Passage
+from semcast.protocol.senders import AT_BROKER, Sender, objection
 from semcast.trees.roles import SOURCE
 
-_OF_CLIENTS = (Attach, Taken, Detach, Publish, Append, Ingested, Beat)
 _REPORT_S = 1.0
-_KEPT_NOTES = 200
 _AGAIN_S = 1.0
 
 
@@ -83,6 +76,7 @@ class BrokerHost(Host):
         self.neighbours = sorted(
             link.b if link.a == name else link.a for link in topology.links if name in (link.a, link.b)
         )
+        self._members = frozenset(topology.numbers)
         self.links = {neighbour: LinkMeter() for neighbour in self.neighbours}
         self.notes: Counter[str] = Counter()
         self.deliveries = Deliveries()
@@ -174,7 +168,20 @@ class BrokerHost(Host):
         self.keep(wanted)
 
     def greeting(self, peer: Connection) -> Greeting:
-        return Greeting(self.name, self.role, self.view.for_clients().encoded())
+        return self.introduction(self.view.for_clients().encoded())
+
+    def is_member(self, name: str) -> bool:
+        return name in self._members or name in self.view.coordinators or name in self.view.candidates
+
+    def expects(self, greeting: Greeting) -> bool:
+        """A coordinator is one that the deployment names; others were dialled by their names."""
+        if greeting.role != "coordinator":
+            return greeting.name in self._members
+        return greeting.name in self.view.coordinators or greeting.name in self.view.candidates
+
+    def address_of_member(self, name: str) -> str | None:
+        member = self.view.members.get(name)
+        return member.address if member is not None else None
 
     def greeted(self, peer: Connection, greeting: Greeting) -> None:
         if peer.role != "coordinator":
@@ -234,18 +241,22 @@ class BrokerHost(Host):
         else:
             self._runner.also(found)
 
+    def _sender(self, peer: Connection) -> Sender:
+        if peer.role == "broker":
+            return Sender.NEIGHBOUR if peer.name in self.links else Sender.BROKER
+        return Sender.COORDINATOR if peer.role == "coordinator" and peer.dialled else Sender.CLIENT
+
     def frame(self, peer: Connection, frame: AnyView) -> None:
-        if isinstance(frame, DataView):
-            meter = self.links.get(peer.name)
-            if meter is not None:
-                meter.came(len(frame.data), frame.count)
+        reason = objection(frame, peer.name, self._sender(peer), AT_BROKER)
+        if reason is not None:
+            self.refuse(peer, type(frame).__name__.removesuffix("View"), reason)
+        elif isinstance(frame, DataView):
+            self.links[peer.name].came(len(frame.data), frame.count)
             self._runner.feed(Received(peer.name, frame.frame()))
         elif isinstance(frame, LegView):
-            meter = self.links.get(peer.name)
-            if meter is not None:
-                meter.came(len(frame.data), len(frame.leg.numbers))
+            self.links[peer.name].came(len(frame.data), len(frame.leg.numbers))
             self._runner.feed(Received(peer.name, frame.leg))
-        elif isinstance(frame, Packet) and peer.name in self.links:
+        elif isinstance(frame, Packet):
             self.links[peer.name].came(len(encode(frame)), 1)
             self._runner.feed(Received(peer.name, frame))
         elif isinstance(frame, Ask):
@@ -254,8 +265,6 @@ class BrokerHost(Host):
             local = self.locals.get(self._origins.get(frame.origin, ""))
             if local is not None:
                 local(peer.name, frame)
-        elif peer.role == "client" and not isinstance(frame, _OF_CLIENTS):
-            peer.send(ProtocolError(f"a client has no business with {type(frame).__name__}"))
         elif isinstance(frame, Publish | Append) and self.trouble:
             peer.send(self._not_now(frame))
         else:
@@ -324,6 +333,8 @@ class BrokerHost(Host):
                 if taker is not None:
                     self._loop.call_soon(taker, command)
             elif isinstance(command, Note):
+                if command.what == "refused":
+                    log.warning("%s: refused %s", self.name, command.details)
                 self.notes[command.what] += command.details["messages"] if command.what == "shed" else 1
 
     def _pass(self, passed: Passed) -> bool:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from semcast.protocol.codec import AnyView, ViewDecoder, encode
-from semcast.protocol.frames import AnyFrame
-from semcast.protocol.framing import FrameError, Held
+from semcast.protocol.frames import AnyFrame, Hello
+from semcast.protocol.framing import FrameError, Held, VersionError
 
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20
 """Bytes that wait: from HIGH on the owner is told, below LOW told again; beyond MOST the connection ends."""
@@ -66,18 +66,27 @@ class Owner(Protocol):
 
     def congested(self, connection: Connection, much: bool) -> None: ...
 
+    def faulty(self, connection: Connection, error: FrameError) -> None: ...
+
     def closed(self, connection: Connection, reason: str) -> None: ...
 
 
 class Connection(asyncio.Protocol):
     """A connection of whoever owns it. ``name`` and ``role`` of the other end are known after its hello."""
 
-    def __init__(self, owner: Owner, *, dialled: bool = False) -> None:
+    def __init__(self, owner: Owner, *, dialled: str = "", wanted: str = "") -> None:
+        """``dialled``: the address, where this end opened it; ``wanted``: who should be there, where that is known."""
         self.owner = owner
         self.dialled = dialled
+        self.wanted = wanted
         self.name = ""
         self.role = ""
         self.incarnation = 0
+        self.proof = b""
+        self.claim: Hello | None = None
+        """A hello that is being checked; ``behind`` came with it."""
+        self.behind: list[AnyView] = []
+        self.mismatch: VersionError | None = None
         self.bytes_in = self.bytes_out = 0
         self.heard_at = 0.0
         """On the loop's clock."""
@@ -94,7 +103,9 @@ class Connection(asyncio.Protocol):
         self._waiting = 0
         self._paused = False
         self._much = False
-        self._reason = ""
+        self.reason = ""
+        """Why it ended, as far as this end knows."""
+        self._held_back = False
         self.met = self._loop.create_future()
         """Done when the other end has said who it is."""
         self.gone = self._loop.create_future()
@@ -141,17 +152,17 @@ class Connection(asyncio.Protocol):
         except FrameError as error:
             if error.frames:
                 self.owner.received(self, list(error.frames))
-            self.close(f"it sent what is no frame: {error}")
+            self.owner.faulty(self, error)
         finally:
             self._leaving.leave()
         self.heard_at = self._loop.time()
 
     def _resume(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if not self._held_back and self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
     def eof_received(self) -> None:
-        self._reason = self._reason or "the other end closed it"
+        self.reason = self.reason or "the other end closed it"
 
     def connection_lost(self, error: Exception | None) -> None:
         self.over = True
@@ -161,7 +172,7 @@ class Connection(asyncio.Protocol):
         self._urgent.clear()
         if not self.gone.done():
             self.gone.set_result(None)
-        self.owner.closed(self, self._reason or (str(error) if error else "the other end closed it"))
+        self.owner.closed(self, self.reason or (str(error) if error else "the other end closed it"))
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -192,9 +203,19 @@ class Connection(asyncio.Protocol):
                 self._leaving.add(self)
             self._batch.append(data)
 
+    def pause(self) -> None:
+        """Read nothing more until ``resume``."""
+        self._held_back = True
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        self._held_back = False
+        self._resume()
+
     def close(self, reason: str = "") -> None:
         """End it after what was written has left; nothing more is read."""
-        self._reason = self._reason or reason
+        self.reason = self.reason or reason
         self.leave()
         self.over = True
         if self._transport is not None:
@@ -202,7 +223,7 @@ class Connection(asyncio.Protocol):
 
     def abort(self, reason: str) -> None:
         """End it at once."""
-        self._reason = self._reason or reason
+        self.reason = self.reason or reason
         self.over = True
         if self._transport is not None:
             self._transport.abort()

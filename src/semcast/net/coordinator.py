@@ -18,9 +18,9 @@ from semcast.net.planning import Planning
 from semcast.net.runner import Runner
 from semcast.net.view import Member, OverlayView
 from semcast.protocol.codec import AnyView
-from semcast.protocol.data_view import DataView
 from semcast.protocol.frames import Answer, Ask, Counters, FoundPlan, Greeting, OfferPlans
 from semcast.protocol.machine import Command, Event, MakePlan, Note, Received, Reorganise, Send
+from semcast.protocol.senders import AT_COORDINATOR, Sender, objection
 from semcast.protocol.stores import CoordinatorStore
 
 _STALE_S = 5.0
@@ -90,7 +90,14 @@ class CoordinatorHost(Host):
 
     def greeting(self, peer: Connection) -> Greeting:
         view = self.view if peer.role != "client" else self.view.for_clients()
-        return Greeting(self.name, self.role, view.encoded())
+        return self.introduction(view.encoded())
+
+    def is_member(self, name: str) -> bool:
+        return name in self._roles or name in self.view.coordinators or name in self.view.candidates
+
+    def address_of_member(self, name: str) -> str | None:
+        member = self.view.members.get(name)
+        return member.address if member is not None else None
 
     def said_hello(self, connection: Connection, address: str) -> None:
         if connection.role != "broker" or connection.name not in self._roles:
@@ -120,18 +127,21 @@ class CoordinatorHost(Host):
     # --- frames
 
     def frame(self, peer: Connection, frame: AnyView) -> None:
-        if isinstance(frame, Ask):
+        reason = objection(frame, peer.name, Sender.BROKER if peer.role == "broker" else Sender.CLIENT, AT_COORDINATOR)
+        if reason is not None:
+            self.refuse(peer, type(frame).__name__.removesuffix("View"), reason)
+        elif isinstance(frame, Ask):
             peer.send(self._answer(frame))
         elif isinstance(frame, Counters):
             told = msgspec.json.decode(frame.body)
-            self.counters[frame.broker] = (time.time(), told)
-            self.delays.told(frame.broker, told["links"])
+            self.counters[peer.name] = (time.time(), told)
+            self.delays.told(peer.name, told["links"])
         elif isinstance(frame, OfferPlans):
             self.planning.offered(peer.name, frame.where)
         elif isinstance(frame, FoundPlan):
             self.planning.found(peer.name, frame)
-        elif peer.role == "broker" and not isinstance(frame, DataView | tuple):
-            self._runner.feed(Received(peer.name, frame))
+        elif peer.role == "broker":
+            self._runner.feed(Received(peer.name, frame))  # type: ignore[arg-type]
 
     def _do(self, commands: list[Command]) -> None:
         for command in commands:
@@ -199,4 +209,5 @@ class CoordinatorHost(Host):
             "coordinators": self.view.coordinators,
             "brokers": brokers,
             "notes": dict(self.notes),
+            "refused": dict(self.refused),
         }

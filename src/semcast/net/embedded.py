@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,11 +13,12 @@ from pathlib import Path
 import msgspec
 
 from semcast.model import SemcastError
+from semcast.net.addresses import split_address
 from semcast.net.broker import BrokerHost
 from semcast.net.config import Deployed
 from semcast.net.coordinator import CoordinatorHost
 from semcast.net.coordinator_store import SqliteCoordinatorStore
-from semcast.net.host import Host, log, split_address
+from semcast.net.host import Host, log
 from semcast.net.http import HttpFront
 from semcast.net.mqtt import MqttFront
 from semcast.net.view import OverlayView
@@ -101,7 +103,7 @@ class _Asking(Host):
     role = "newcomer"
 
     def __init__(self) -> None:
-        super().__init__(f"newcomer-{os.getpid()}")
+        super().__init__(f"newcomer-{uuid.uuid4().hex[:12]}")
         self.view: OverlayView | None = None
 
     async def dial(self, address: str) -> None:

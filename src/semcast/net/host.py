@@ -11,21 +11,40 @@ import asyncio
 import logging
 import random
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 
 from semcast.model import SemcastError
+from semcast.model.version import __version__
+from semcast.net.addresses import split_address
+from semcast.net.admission import CLIENTS, Admission, Proofs
 from semcast.net.clocks import Clocks
 from semcast.net.connection import Connection, Leaving
 from semcast.net.door import Door, Front
 from semcast.protocol.codec import AnyView
-from semcast.protocol.frames import AnyFrame, Data, Greeting, Hello, Leg, Ping, Pong, ProtocolError, Tally
+from semcast.protocol.frames import (
+    AnyFrame,
+    Data,
+    Greeting,
+    Hello,
+    Leg,
+    Ping,
+    Pong,
+    ProtocolError,
+    Tally,
+    Vouch,
+    Vouched,
+)
 from semcast.protocol.frames.semantic import Packet
+from semcast.protocol.framing import FrameError, VersionError
 
 _PARKED = 256
 """Frames kept for somebody who is being dialled."""
 _FIRST_S, _LONGEST_S = 0.05, 2.0
 _HELLO_S = 10.0
+_LOGGED_S = 1.0
+"""Refusals of one kind are logged once in so long; all of them are counted."""
+FEATURES: tuple[str, ...] = ()
 log = logging.getLogger("semcast")
 
 
@@ -46,6 +65,8 @@ class Host:
         self.doors: set[Door] = set()
         self.dropped = 0
         """Frames for somebody who could not be reached."""
+        self.refused: Counter[str] = Counter()
+        """Hellos and frames that were not taken from who sent them, by kind."""
         self._beat_s, self._dead_s = beat_s, dead_s
         self._loop = asyncio.get_running_loop()
         self._connections: set[Connection] = set()
@@ -55,6 +76,9 @@ class Host:
         """Who is to be dialled, and kept: name → address."""
         self._parked: dict[str, deque[tuple[AnyFrame, bool]]] = {}
         self._pinging: asyncio.TimerHandle | None = None
+        self._proofs = Proofs()
+        self._admission = Admission(self)
+        self._logged: dict[str, float] = {}
         self._stopping = False
 
     # --- being there
@@ -78,7 +102,7 @@ class Host:
         self._stopping = True
         if self._pinging is not None:
             self._pinging.cancel()
-        for task in self._dialling.values():
+        for task in (*self._dialling.values(), *self._admission.under_way):
             task.cancel()
         if self._server is not None:
             self._server.close()
@@ -148,7 +172,15 @@ class Host:
 
     def greeting(self, peer: Connection) -> Greeting:
         """What to tell who said hello."""
-        return Greeting(self.name, self.role, b"{}")
+        return self.introduction(b"{}")
+
+    def introduction(self, overlay: bytes) -> Greeting:
+        """A greeting with what is known of the overlay."""
+        return Greeting(self.name, self.role, overlay, __version__, FEATURES)
+
+    def is_member(self, name: str) -> bool:
+        """Is this the name of a broker or coordinator of the overlay?"""
+        return False
 
     def congested(self, connection: Connection, much: bool) -> None:
         """Much waits for a peer, or not any more."""
@@ -157,18 +189,23 @@ class Host:
 
     def opened(self, connection: Connection) -> None:
         self._connections.add(connection)
-        if connection.dialled:
-            connection.send(Hello(self.name, self.role, self.incarnation, self.address))
-        else:
+        if not connection.dialled:
             self._loop.call_later(_HELLO_S, self._impatient, connection)
+            return
+        proof = self._proofs.show(connection.dialled, connection.wanted)
+        connection.send(Hello(self.name, self.role, self.incarnation, self.address, proof, __version__, FEATURES))
 
     def _impatient(self, connection: Connection) -> None:
         if not connection.name and not connection.over:
             connection.abort("it did not say who it is")
 
     def received(self, connection: Connection, frames: list[AnyView]) -> None:
-        for frame in frames:
+        for place, frame in enumerate(frames):
             if connection.over:
+                return
+            if connection.claim is not None:
+                # Its claim is being checked, and nothing is read from it until then: this came with its hello.
+                connection.behind += frames[place:]
                 return
             kind = type(frame)
             if kind is Ping:
@@ -176,30 +213,62 @@ class Host:
             elif kind is Pong:
                 self.clocks.heard(connection.name, frame.sent_at, frame.at, time.time())  # type: ignore[union-attr]
             elif kind is Hello:
-                self._hello(connection, frame)  # type: ignore[arg-type]
+                self._admission.hello(connection, frame)  # type: ignore[arg-type]
             elif kind is Greeting:
                 self._greeting(connection, frame)  # type: ignore[arg-type]
+            elif kind is Vouch:
+                connection.send(Vouched(self.name, self._proofs.vouch(frame)))  # type: ignore[arg-type]
             elif connection.name:
                 self.frame(connection, frame)
+            elif kind is ProtocolError and connection.dialled:
+                connection.close(frame.reason)  # type: ignore[union-attr]
             else:
-                connection.send(ProtocolError("say hello first"))
-                connection.close("it did not say hello first")
+                self.refuse(connection, kind.__name__, "say hello first")
 
-    def _hello(self, connection: Connection, hello: Hello) -> None:
+    def faulty(self, connection: Connection, error: FrameError) -> None:
+        """End a connection that brought no frame. Another version is told of this one, by a frame that shows it."""
+        if isinstance(error, VersionError):
+            if not connection.dialled:
+                reason = f"{error} (semcast {__version__})"
+                self.refuse(connection, "version", reason)
+            connection.mismatch = error
+        connection.close(f"it sent what is no frame: {error}")
+
+    def refuse(self, connection: Connection, what: str, reason: str) -> None:
+        """Take nothing more from a connection whose end sent what it may not send; count it, and say why."""
+        self.refused[what] += 1
+        now = self._loop.time()
+        if now - self._logged.get(what, float("-inf")) >= _LOGGED_S:
+            self._logged[what] = now
+            who = f"{connection.role} {connection.name!r}" if connection.name else "somebody"
+            log.warning("%s: refused %s from %s at %s: %s", self.name, what, who, connection.peer, reason)
+        connection.send(ProtocolError(reason))
+        connection.close(reason)
+
+    def admit(self, connection: Connection, hello: Hello) -> None:
+        """Know a connection by the name that it has claimed, in place of an older one."""
         known = self.peers.get(hello.name)
-        if known is not None and known is not connection:
+        if known is not None:
             mine = known.dialled and self.name < hello.name and hello.incarnation <= known.incarnation
-            if mine and hello.role != "client":
+            if mine and hello.role not in CLIENTS:
                 connection.close("there is a connection already")
                 return
             known.abort("it has come again")
             self._forget(known, "it has come again")
         connection.name, connection.role, connection.incarnation = hello.name, hello.role, hello.incarnation
+        connection.proof = hello.proof
         connection.send(self.greeting(connection))
         self._welcome(connection, hello.address)
 
     def _greeting(self, connection: Connection, greeting: Greeting) -> None:
+        if not connection.dialled:
+            self.refuse(connection, "Greeting", "who dials says hello")
+            return
         if not connection.name:
+            wrong = connection.wanted and greeting.name != connection.wanted
+            if wrong or not self.expects(greeting):
+                connection.abort(f"{greeting.name} answered at {connection.dialled}, not {connection.wanted or 'it'}")
+                return
             connection.name, connection.role = greeting.name, greeting.role
             self._welcome(connection, "")
         self.greeted(connection, greeting)
@@ -212,6 +281,14 @@ class Host:
         self.met(connection)
         for frame, urgent in self._parked.pop(connection.name, ()):
             connection.send(frame, urgent=urgent)
+
+    def expects(self, greeting: Greeting) -> bool:
+        """May this party be at an address that was dialled?"""
+        return True
+
+    def address_of_member(self, name: str) -> str | None:
+        """Where the overlay says that a broker listens; None where it does not know."""
+        return None
 
     def said_hello(self, connection: Connection, address: str) -> None:
         """Who said hello told where it can be dialled."""
@@ -259,14 +336,23 @@ class Host:
         host, port = split_address(address)
         try:
             async with asyncio.timeout(_HELLO_S):
-                _, connection = await self._loop.create_connection(lambda: Connection(self, dialled=True), host, port)
+                _, connection = await self._loop.create_connection(
+                    lambda: Connection(self, dialled=address, wanted=name), host, port
+                )
         except (OSError, TimeoutError):
             return False
         await asyncio.wait([connection.met, connection.gone], timeout=_HELLO_S, return_when=asyncio.FIRST_COMPLETED)
-        if connection.name != (name or connection.name) or connection.over or not connection.name:
-            connection.abort(f"{connection.name or 'nobody'} answered at {address}, not {name}")
+        if connection.over or not connection.name:
+            connection.abort(f"nobody greeted at {address}")
+            self.unmet(address, connection)
             return False
         return True
+
+    def unmet(self, address: str, connection: Connection) -> None:
+        """Somebody is at an address, but ended the connection without a greeting."""
+        if connection.mismatch is not None:
+            self.refused["version"] += 1
+            log.warning("%s: cannot talk to %s: %s", self.name, address, connection.mismatch)
 
     # --- pings
 
@@ -281,11 +367,3 @@ class Host:
                 peer.abort("it has said nothing for too long")
             else:
                 peer.send(Ping(time.time()))
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """host:port as a pair; SemcastError where it is none."""
-    host, _, port = address.rpartition(":")
-    if not port.isdigit() or int(port) > 65535:
-        raise SemcastError(f"{address!r} is no address: write host:port, for example 127.0.0.1:7400")
-    return host.strip("[]") or "127.0.0.1", int(port)

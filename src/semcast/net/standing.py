@@ -59,6 +59,7 @@ def status_of(host: BrokerHost) -> dict[str, Any]:
         "notes": dict(host.notes),
         "evaluations": node.broker.evaluations,
         "dropped": host.dropped,
+        "refused": dict(host.refused),
         "trouble": host.trouble,
     }
     if node.source is not None:

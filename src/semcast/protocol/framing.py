@@ -8,7 +8,8 @@ from typing import Any
 
 from semcast.model import SemcastError
 
-VERSION = 1
+VERSION = 2
+"""Of the protocol. Two members of an overlay, and a client and its overlay, need the same one."""
 MAX_FRAME = 16 * 1024 * 1024
 """Bytes of a frame behind its length, at most; room for 256 messages of 64 KB."""
 
@@ -31,6 +32,14 @@ class FrameError(SemcastError):
         super().__init__(message)
         self.frames = frames
         """What a decoder had read of the same piece, before the place where this happened."""
+
+
+class VersionError(FrameError):
+    """The other end speaks another version of the protocol."""
+
+    def __init__(self, theirs: int) -> None:
+        super().__init__(f"the other end speaks version {theirs} of the protocol, this one version {VERSION}")
+        self.theirs = theirs
 
 
 def fitting(sizes: Iterable[int]) -> int:
@@ -65,7 +74,7 @@ def whole(data: bytes, at: int) -> int:
     if not PREFIX.size - LENGTH_BYTES <= length <= MAX_FRAME:
         raise FrameError(f"a frame cannot be {length} bytes long; from 2 to {MAX_FRAME} are possible")
     if version != VERSION:
-        raise FrameError(f"the other end speaks version {version} of the protocol, this one version {VERSION}")
+        raise VersionError(version)
     if kind > LEG:
         raise FrameError(f"a frame of the unknown kind {kind}")
     return int(length) + LENGTH_BYTES

@@ -32,13 +32,29 @@ from semcast.protocol.frames import (
 )
 from semcast.protocol.frames.semantic import Packet
 from semcast.protocol.gateway import Gateway
-from semcast.protocol.machine import Command, Congested, Event, Local, Received, Relieved, Send, Settings, Synced, Tick
+from semcast.protocol.machine import (
+    Command,
+    Congested,
+    Event,
+    Local,
+    Note,
+    Received,
+    Relieved,
+    Send,
+    Settings,
+    Synced,
+    Tick,
+)
 from semcast.protocol.passing import Crossing
 from semcast.protocol.source import Outgoing, Source
 from semcast.protocol.stores import Log, Notes
 from semcast.protocol.streams import Streams
 
 _TERM = "term"
+_LEAP = 1 << 20
+"""Terms that a broker may have missed: the lead has changed every three seconds for a month."""
+_HIGHEST = 1 << 40
+"""The first term that a new broker hears is below this."""
 
 
 class Node:
@@ -111,6 +127,9 @@ class Node:
             case Ack():
                 return self._ack(frame, sender)
             case Install() | Switch() | Lease() | Live() | AskSamples() | Welcome():
+                if self._leaps(frame.term):
+                    about = {"frame": type(frame).__name__, "from": sender, "term": frame.term, "known": self.term}
+                    return [Note("refused", about)]
                 return self._told(sender, frame, now) if self._of_this_term(frame.term) else []
             case Publish() | Append():
                 if self.source is None:
@@ -143,6 +162,13 @@ class Node:
             case Detach():
                 return self.gateway.detach(frame, sender)
         return []
+
+    def _leaps(self, term: int) -> bool:
+        """Is this term one that no store has given? Terms rise by one whenever the lead changes.
+
+        The highest term is kept for good, so one that is far too high would shut out all coordinators.
+        """
+        return term > (self.term + _LEAP if self.term else _HIGHEST)
 
     def _of_this_term(self, term: int) -> bool:
         """A word of a coordinator that does not lead any more is not heard; the newest term is kept for good."""

@@ -29,7 +29,7 @@ _BYTES = types.Array(types.uint8, 1, "C", readonly=True)
 
 # As in framing, and said again: numba's cache of a kernel notices changes of this file only.
 PREFIX = 6
-VERSION = 1
+VERSION = 2
 DATA = 1
 MAX_FRAME = 16 * 1024 * 1024
 

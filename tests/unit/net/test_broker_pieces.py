@@ -10,13 +10,16 @@ from pathlib import Path
 
 import uvloop
 
+from semcast.experiments.bench.forward.voucher import Voucher
 from semcast.net.broker import BrokerHost
 from semcast.net.view import OverlayView
 from semcast.protocol.codec import Decoder, encode
-from semcast.protocol.frames import AnyFrame, Data, Entry, Hello, Install, Ping, Tally, TreeLink
+from semcast.protocol.frames import AnyFrame, Data, Entry, Install, Ping, Tally, TreeLink
 from semcast.trees.topology import Broker, Link, Topology
 
 KEY = ("c0", 1)
+VOUCHER = Voucher()
+"""For all neighbours of these tests."""
 LINKS = (TreeLink("a", b"\0"), TreeLink("b", b"\x01"), TreeLink("c", b"\x02"))
 
 
@@ -40,7 +43,7 @@ class Neighbour:
     async def connect(self, behind_hello: bytes = b"") -> None:
         where, port = self._host.address.split(":")
         self._reader, self.writer = await asyncio.open_connection(where, int(port))
-        self.writer.write(encode(Hello(self.name, "broker", 1)) + behind_hello)
+        self.writer.write(VOUCHER.hello(self.name) + behind_hello)
         self._reading = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
@@ -95,7 +98,7 @@ def test_what_a_piece_causes_leaves_before_the_event_loop_turns(tmp_path: Path) 
         where, port = host.address.split(":")
         receivers = {name: socket.create_connection((where, int(port))) for name in "bc"}
         for name, line in receivers.items():
-            line.sendall(encode(Hello(name, "broker", 1)))
+            line.sendall(VOUCHER.hello(name))
         while len(host.peers) < 3:
             await asyncio.sleep(0.01)
         first, second = encode(data(1, 3)), encode(data(2, 1))

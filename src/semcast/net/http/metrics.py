@@ -82,6 +82,8 @@ def exposition(front: HttpFront) -> str:
     found.add("uptime_seconds", "gauge", "Since it was started.", [({}, time.time() - host.started_at)])
     found.add("notes_total", "counter", "What happened, by kind.", [({"what": k}, v) for k, v in host.notes.items()])
     found.add("dropped_total", "counter", "Frames for somebody who could not be reached.", [({}, host.dropped)])
+    refused: list[tuple[dict[str, str], Value]] = [({"what": k}, v) for k, v in host.refused.items()]
+    found.add("refused_total", "counter", "Hellos and frames from who may not send them, by kind.", refused)
     if isinstance(host, BrokerHost):
         _links(found, host)
         _router(found, host)

@@ -52,6 +52,8 @@ from semcast.protocol.frames.links import (
     OrderPlan,
     Ping,
     Pong,
+    Vouch,
+    Vouched,
 )
 from semcast.protocol.frames.semantic import SemanticFrame
 from semcast.protocol.frames.trees import Ack, Caught, Data, Fetch, Fill, Leg, Repair, Tally
@@ -60,7 +62,8 @@ AnyFrame = (
     Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
     | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
     | Append | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong
-    | Ask | Answer | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | SemanticFrame
+    | Ask | Answer | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | Vouch | Vouched
+    | SemanticFrame
 )  # fmt: skip
 
 __all__ = [
@@ -68,5 +71,5 @@ __all__ = [
     "Data", "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "FoundPlan", "Frame", "Gap", "Greeting",
     "Heartbeat", "Hello", "Ingested", "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "OfferPlans",
     "OrderPlan", "Ping", "PlannedTree", "Pong", "Progress", "ProtocolError", "Publish", "Published", "Refused",
-    "Repair", "Samples", "Switch", "Switched", "Taken", "Tally", "TreeLink", "Welcome",
+    "Repair", "Samples", "Switch", "Switched", "Taken", "Tally", "TreeLink", "Vouch", "Vouched", "Welcome",
 ]  # fmt: skip

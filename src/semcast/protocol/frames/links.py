@@ -6,23 +6,45 @@ from semcast.protocol.frames.base import Frame
 
 
 class Hello(Frame, frozen=True, tag="hello"):
-    """The first frame of whoever dials. A name that says hello again is the same party; its older connection ends."""
+    """The first frame on a connection, from the end that dialled it."""
 
     name: str
     role: str
-    """broker, coordinator or client."""
+    """broker or client; newcomer: a process that asks for the overlay before it becomes a broker."""
     incarnation: int = 0
     address: str = ""
     """Where it can be dialled, host:port; empty: nowhere."""
+    proof: bytes = b""
+    """A secret between the two ends. A broker vouches for it when it is called back at its address; a client that
+    comes back under its name shows the one that it showed before."""
+    software: str = ""
+    """The version of the program, for people."""
+    features: tuple[str, ...] = ()
+    """What the sender understands beyond what every program of this protocol version does."""
 
 
 class Greeting(Frame, frozen=True, tag="greeting"):
-    """The answer to a hello, and said again whenever the overlay has changed."""
+    """The answer to a hello, sent again whenever the overlay has changed."""
 
     name: str
     role: str
     overlay: bytes
     """What this end knows of the overlay, as JSON."""
+    software: str = ""
+    features: tuple[str, ...] = ()
+
+
+class Vouch(Frame, frozen=True, tag="vouch"):
+    """Asks the party at an address: is the connection with this proof yours? The only question before a hello."""
+
+    asker: str
+    """The member that got the proof in a hello."""
+    proof: bytes
+
+
+class Vouched(Frame, frozen=True, tag="vouched"):
+    name: str
+    mine: bool
 
 
 class Ping(Frame, frozen=True, tag="ping"):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from semcast.experiments.bench.forward.servers import Server, end
 from semcast.model import SemcastError
-from semcast.net.host import split_address
+from semcast.net.addresses import split_address
 
 STREAM = "topics"
 _CONFIG = """

@@ -15,13 +15,15 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from semcast.experiments.bench.forward.voucher import Voucher
 from semcast.experiments.bench.forward.wire import GATEWAYS_PER_LINK
 from semcast.model import SemcastError
+from semcast.net.addresses import split_address
 from semcast.net.connection import Connection
-from semcast.net.host import Host, split_address
+from semcast.net.host import Host
 from semcast.net.view import OverlayView
 from semcast.protocol.codec import AnyView, encode
-from semcast.protocol.frames import Ack, Entry, Greeting, Hello, Install, Installed, Key, TreeLink
+from semcast.protocol.frames import Ack, Entry, Greeting, Install, Installed, Key, TreeLink
 from semcast.protocol.streams import Stream
 from semcast.trees.topology import Broker, Link, Topology
 
@@ -58,7 +60,10 @@ class _Coordinator(Host):
         self.installed = threading.Event()
 
     def greeting(self, peer: Connection) -> Greeting:
-        return Greeting(self.name, self.role, self.view.encoded())
+        return self.introduction(self.view.encoded())
+
+    def is_member(self, name: str) -> bool:
+        return name == ME
 
     def met(self, peer: Connection) -> None:
         self.tell()
@@ -81,6 +86,7 @@ class Stage:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._coordinator: _Coordinator = self._call(self._open())
+        self._voucher = Voucher()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "semcast", "broker", ME, "--coordinator", self._coordinator.address,
              "--listen", "127.0.0.1:0", "--data", str(folder / ME)],
@@ -122,7 +128,7 @@ class Stage:
         """A neighbour's connection, greeted."""
         line = socket.create_connection(self.address)
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        line.sendall(encode(Hello(name, "broker", 1)))
+        line.sendall(self._voucher.hello(name))
         line.recv(1, socket.MSG_PEEK)
         return line
 
@@ -133,6 +139,7 @@ class Stage:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self._voucher.close()
         self._call(self._coordinator.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
