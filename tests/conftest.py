@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tests.postgres import Postgres
 
 _MISSING = "program missing: "
+CANARY_P99 = "ack p99"
+"""Property of a test under attack: p99 of the canary's acks in ms, calm and attacked."""
 
 # A deadline would be a timing assertion, and the machine may be busy.
 hypothesis.settings.register_profile("semcast", deadline=None)
@@ -55,7 +57,16 @@ def program_missing(name: str) -> NoReturn:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """End with the programs whose absence cost tests, so that a green run is not taken for a full one."""
+    """End with the programs whose absence cost tests, so that a green run is not taken for a full one.
+
+    Before that: what the canary of tests/hostile noticed of each attack.
+    """
+    passed = [(report.nodeid, dict(report.user_properties)) for report in terminalreporter.stats.get("passed", [])]
+    rows = [(nodeid.rpartition("::")[2], found[CANARY_P99]) for nodeid, found in passed if CANARY_P99 in found]
+    if rows:
+        terminalreporter.section("acks of the canary: p99 in ms, calm and attacked")
+        for name, (calm, attacked) in sorted(rows):
+            terminalreporter.line(f"{calm:8.1f} {attacked:8.1f}  {name}")
     missing: dict[str, list[str]] = {}
     for report in terminalreporter.stats.get("skipped", []):
         _, found, program = str(report.longrepr).partition(_MISSING)

@@ -16,7 +16,7 @@ from tests.pipeline.overlays import running
 
 pytestmark = pytest.mark.system
 OF_ROUTERS = {"filters", "filter_nodes", *(f"port_{name}_total" for name in _PORT_COUNTERS)}
-ONLY_WHEN_SOMETHING_HAPPENED = {"notes_total"}
+ONLY_WHEN_SOMETHING_HAPPENED = {"notes_total", "refused_total"}
 
 
 def documented() -> set[str]:

@@ -74,7 +74,7 @@ class HttpWatcher(Watcher):
         self.stream = stream
         self.breaks = 0
         self._where = where
-        self._cursor = ""
+        self.cursor = ""
         self._live = asyncio.Event()
         self._task = asyncio.create_task(self._read_on())
 
@@ -108,8 +108,8 @@ class EventWatcher(HttpWatcher):
         reader, writer = await asyncio.open_connection(host, int(port))
         try:
             path = f"/v1/streams/{self.stream}/messages?{urlencode({'profile': self.profile})}"
-            last = f"Last-Event-ID: {self._cursor}\r\n" if self._cursor else ""
-            writer.write(f"GET {path} HTTP/1.0\r\nHost: x\r\n{last}\r\n".encode())
+            last = f"Last-Event-ID: {self.cursor}\r\n" if self.cursor else ""
+            writer.write(f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n{last}\r\n".encode())
             status = await reader.readuntil(b"\r\n\r\n")
             if b" 200 " not in status.split(b"\r\n")[0]:
                 raise ValueError(status)
@@ -118,7 +118,7 @@ class EventWatcher(HttpWatcher):
             writer.close()
 
     async def _events(self, reader: asyncio.StreamReader) -> None:
-        name, data, last = "", "", self._cursor
+        name, data, last = "", "", self.cursor
         while line := (await reader.readline()).decode():
             if not line.endswith("\n"):
                 return  # cut off in the middle: as if it had not come
@@ -130,7 +130,7 @@ class EventWatcher(HttpWatcher):
             elif field == "data":
                 data = value
             elif not field:
-                self._cursor = last
+                self.cursor = last
                 if name == "live":
                     self._live.set()
                 elif data and not name:
@@ -147,12 +147,12 @@ class SocketWatcher(HttpWatcher):
     async def _read(self) -> None:
         async with connect(f"ws://{self._where()}/v1/ws", max_queue=None) as socket:
             about = {"id": "s", "stream": self.stream, "profile": self.profile}
-            if self._cursor:
-                about["cursor"] = self._cursor
+            if self.cursor:
+                about["cursor"] = self.cursor
             await socket.send(json.dumps({"subscribe": about}))
             async for line in socket:
                 ((what, content),) = json.loads(line).items()
-                self._cursor = content.get("cursor") or self._cursor
+                self.cursor = content.get("cursor") or self.cursor
                 if what == "live":
                     self._live.set()
                 elif what == "message":

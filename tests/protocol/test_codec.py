@@ -15,7 +15,7 @@ from semcast.protocol import data_codec, framing, kernels
 from semcast.protocol.codec import Decoder, LegView, ViewDecoder, decode, encode, view
 from semcast.protocol.data_codec import MAX_GATEWAYS, key_bytes, read_key
 from semcast.protocol.data_view import DataView, Links
-from semcast.protocol.frames import AnyFrame, Data, Detach, Heartbeat, Leg, Publish, Repair, Taken
+from semcast.protocol.frames import AnyFrame, Data, Detach, Detached, Heartbeat, Leg, Publish, Repair, Taken
 from semcast.protocol.framing import MAX_FRAME, VERSION, FrameError
 
 ROWS = Data(("news", 7), 3, "b1", (10, 12, 20), (0b101, 0b1, 0b1000_0000), (b"ab", b"", b"xyz"))
@@ -179,10 +179,10 @@ REFUSED = {
     "too few fields": (framed(0, msgspec.msgpack.encode(["taken", "s"])), "makes no sense"),
     "a field of another type": (framed(0, msgspec.msgpack.encode(["detach", 5])), "Expected `str`"),
     "a name that is not UTF-8": (framed(0, b"\x92\xa6detach\xa1\xff"), "utf-8"),
-    "endless nesting": (framed(0, b"\x93\xa6detach\xa1s" + b"\x91" * 200_000 + b"\x90"), "recursion"),
+    "endless nesting": (framed(0, b"\x93\xa8detached\xa1s" + b"\x91" * 200_000 + b"\x90"), "recursion"),
     "data among control frames": (framed(0, msgspec.msgpack.encode(ROWS)), "'data'"),
     "a leg among control frames": (framed(0, msgspec.msgpack.encode(LEG)), "'leg'"),
-    "a control frame as leg": (framed(2, msgspec.msgpack.encode(Detach("s"))), "length 7, got 2"),
+    "a control frame as leg": (framed(2, msgspec.msgpack.encode(Detached("s"))), "length 7, got 2"),
     "a leg whose numbers stand still": (
         framed(2, msgspec.msgpack.encode(msgspec.structs.replace(LEG, numbers=(5, 5)))), "do not ascend",
     ),

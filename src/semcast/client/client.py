@@ -52,6 +52,7 @@ class Client(Host, Party):
     """A connection to an overlay. Use it with ``async with semcast.connect(url) as client``."""
 
     role = "client"
+    linger_s = 0.3
 
     def __init__(self, url: str | None = None, *, name: str | None = None) -> None:
         Host.__init__(self, name or f"client-{uuid.uuid4().hex[:12]}", incarnation=time.time_ns() // 1_000_000)

@@ -23,6 +23,7 @@ from semcast.net.machines import node_of
 from semcast.net.meters import LinkMeter
 from semcast.net.runner import Runner
 from semcast.net.standing import answer_of, status_of
+from semcast.net.turns import Turns
 from semcast.net.view import OverlayView
 from semcast.protocol.codec import AnyView, LegView, encode
 from semcast.protocol.data_view import DataView
@@ -78,6 +79,7 @@ class BrokerHost(Host):
         )
         self._members = frozenset(topology.numbers)
         self.links = {neighbour: LinkMeter() for neighbour in self.neighbours}
+        self.turns = Turns.of_this_loop()
         self.notes: Counter[str] = Counter()
         self.deliveries = Deliveries()
         self.locals: dict[str, Callable[[str, AnyFrame], None]] = {}

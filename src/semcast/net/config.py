@@ -38,6 +38,8 @@ class Config(Part, frozen=True, kw_only=True):
     """Where all listen."""
     origins: tuple[str, ...] = ()
     """Web pages of these origins (https://host) may publish; reading is open to all. ``*``: all may."""
+    hosts: tuple[str, ...] = ()
+    """Names (without a port) under which web clients may reach members, beside the addresses where these listen."""
     processes: bool = True
     """A process for each broker and coordinator; false: all in one."""
     delays: Delays = "measured"
@@ -93,6 +95,7 @@ class Deployed(msgspec.Struct, frozen=True):
             {},
             self.topology.to_json(),
             origins=config.origins,
+            hosts=config.hosts,
             routers=config.routers,
             candidates=tuple(config.coordinator_names()),
             delays=config.delays,

@@ -16,6 +16,7 @@ from semcast.net.host import Host, log
 from semcast.net.machines import coordinator_of
 from semcast.net.planning import Planning
 from semcast.net.runner import Runner
+from semcast.net.turns import Turns
 from semcast.net.view import Member, OverlayView
 from semcast.protocol.codec import AnyView
 from semcast.protocol.frames import Answer, Ask, Counters, FoundPlan, Greeting, OfferPlans
@@ -45,6 +46,7 @@ class CoordinatorHost(Host):
         super().__init__(name, incarnation=time.time_ns() // 1_000_000, beat_s=settings.beat_s, dead_s=settings.dead_s)
         self.view = view
         self.store = store
+        self.turns = Turns.of_this_loop()
         self.notes: Counter[str] = Counter()
         self.events: deque[dict[str, Any]] = deque(maxlen=_KEPT_EVENTS)
         """What was decided, and who came and went, by this coordinator's clock; the oldest first."""
@@ -210,4 +212,5 @@ class CoordinatorHost(Host):
             "brokers": brokers,
             "notes": dict(self.notes),
             "refused": dict(self.refused),
+            "longest_turn_ms": round(1000 * self.turns.longest_s, 1),
         }

@@ -52,6 +52,8 @@ class Host:
     """The connections of one party. Subclasses take frames in by ``frame``, and hear of peers by ``met``, ``lost``."""
 
     role = "client"
+    linger_s = 2.0
+    """How long one that stops waits for its last frames to leave."""
 
     def __init__(self, name: str, *, incarnation: int = 0, beat_s: float = 0.5, dead_s: float = 2.5) -> None:
         self.name = name
@@ -112,7 +114,7 @@ class Host:
         for connection in connections:
             connection.close("it is being stopped")
         if connections:
-            await asyncio.wait([connection.gone for connection in connections], timeout=2.0)
+            await asyncio.wait([connection.gone for connection in connections], timeout=self.linger_s)
         for connection in list(self._connections):
             connection.abort("it is being stopped")
         for front in self.fronts:

@@ -60,6 +60,7 @@ def status_of(host: BrokerHost) -> dict[str, Any]:
         "evaluations": node.broker.evaluations,
         "dropped": host.dropped,
         "refused": dict(host.refused),
+        "longest_turn_ms": round(1000 * host.turns.longest_s, 1),
         "trouble": host.trouble,
     }
     if node.source is not None:

@@ -46,6 +46,8 @@ class OverlayView(msgspec.Struct, frozen=True):
     version: int = 0
     origins: tuple[str, ...] = ()
     """Web pages of these origins may publish; ``*``: of all."""
+    hosts: tuple[str, ...] = ()
+    """Names under which web clients may reach members, other than the addresses where these listen."""
     routers: dict[str, Role] = {}
     """Under semnet: the role of a router, where it is not the one that its place gives it."""
     candidates: tuple[str, ...] = ()

@@ -81,6 +81,7 @@ class Gateway:
         self._requests = Requests(me, settings, incarnation)
         self._asked_at = float("-inf")
         self._settled_at = -1
+        self._ended = False
         if self.sessions:
             self._changed()  # or the coordinator would hear first that nothing is wanted here any more
 
@@ -226,7 +227,7 @@ class Gateway:
         attached = session is not None and client == session.client and _goes_on(session, attach)
         if session is None or not (attached or (attach == session.said and client == session.client)):
             session = self._register.begin(attach, client, self._tops(), now)
-        session.heard_at = now
+        session.heard_at, session.away = now, False
         if attached and attach.version > (session.next or session.attach).version:
             session.next, session.tops, session.said = attach, self._tops(), attach
         self._changed()
@@ -241,15 +242,25 @@ class Gateway:
     def _tops(self) -> dict[str, int]:
         return {source: inbox.top for source, inbox in self.inboxes.items()}
 
-    def detach(self, detach: Detach, client: str) -> list[Command]:
-        if self._register.end(detach.session):
-            self._changed()
+    def detach(self, detach: Detach, client: str, now: float) -> list[Command]:
+        """A session ends, or its client leaves it for a while."""
+        session = self.sessions.get(detach.session)
+        if session is None or session.client != client:
+            pass  # it is over, or another client has it by now
+        elif detach.keep and session.attach.durable:
+            session.leave(detach, now)
+            self._register.save(session)  # before the client hears of it
+        else:
+            self._register.end(session.id)
+            self._ended = True  # a thousand may end at once: filter and interests are fitted with the next tick
         return [Send(client, Detached(detach.session))]
 
     def taken(self, taken: Taken, client: str, now: float) -> list[Command]:
         session = self.sessions.get(taken.session)
         if session is None:
             return [Send(client, ProtocolError(UNKNOWN, taken.session))]
+        if session.client != client:
+            return [Send(client, Beat(now))]  # another client has it by now
         session.taken(taken.sequence, now)
         if session.live and taken.sequence < session.base:
             return [self._attached(session)]  # it has not heard that the session has begun anew
@@ -321,9 +332,9 @@ class Gateway:
         gone = [session.id for session in self.sessions.values() if now - session.heard_at > session.expiry_s]
         for session in gone:
             self._register.end(session)
-        if gone or self.interests.confirmed != self._settled_at:
+        if gone or self._ended or self.interests.confirmed != self._settled_at:
             # Who was covered by a profile that is to leave may be live without it by now.
-            self._settled_at = self.interests.confirmed
+            self._settled_at, self._ended = self.interests.confirmed, False
             self._changed()
         return [Note("expired", {"session": session}) for session in gone]
 

@@ -160,7 +160,7 @@ class Node:
             case Taken():
                 return self.gateway.taken(frame, sender, now)
             case Detach():
-                return self.gateway.detach(frame, sender)
+                return self.gateway.detach(frame, sender, now)
         return []
 
     def _leaps(self, term: int) -> bool:

@@ -52,7 +52,7 @@ class Register:
             return attach
         if not (attach.durable and session.attach.durable and attach.profile == session.profile):
             return attach
-        return msgspec.structs.replace(attach, cursor=tuple(sorted(session.cursor.items())))
+        return msgspec.structs.replace(attach, cursor=tuple(sorted(session.cursor.items())), have=session.above())
 
     def _open(self, attach: Attach, client: str, tops: Mapping[str, int], now: float) -> Session:
         expiry = self._settings.expiry_s if attach.expiry_s is None else attach.expiry_s
@@ -75,8 +75,10 @@ class Register:
             self._notes.put(_SESSION + session.id, msgspec.msgpack.encode(session.saved()))
 
     def end(self, name: str) -> bool:
-        """Forget a session; False if there is none."""
-        if self.sessions.pop(name, None) is None:
+        """Forget a session, and send it nothing more; False if there is none."""
+        session = self.sessions.pop(name, None)
+        if session is None:
             return False
+        session.away = True
         self._notes.put(_SESSION + name, None)
         return True

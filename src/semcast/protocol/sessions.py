@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 import msgspec
 
 from semcast.model.message import ProfileText
-from semcast.protocol.frames import Attach, Deliver, Gap, Progress
+from semcast.protocol.frames import Attach, Deliver, Detach, Gap, Progress
 from semcast.protocol.inbox import Inbox
 from semcast.protocol.machine import Command, Send
 
 Inboxes = Mapping[str, Inbox]
+_SAVED = 1024
+"""Messages above the cursor that are remembered across a crash of the gateway, per source: the newest. What a client
+says that leaves in order is kept whole."""
 
 
 class Saved(msgspec.Struct, frozen=True):
@@ -102,6 +105,10 @@ class Session:
         self.expected_delay_ms: float | None = None
         self._early, self._early_next = Early(room), Early(room)
         self._have = {source: set(numbers) for source, numbers in attach.have}
+        self._above: dict[str, set[int]] = {source: set(numbers) for source, numbers in attach.have}
+        """Per source: what the client has taken above the cursor. Who comes back without a memory has that too."""
+        self.away = False
+        """The client has left: nothing is sent until it comes back."""
         self._room = room
         self.sequence = base
         """The last that was used."""
@@ -149,9 +156,14 @@ class Session:
             asked.append(self.before[0])
         return asked
 
+    def above(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Per source: what the client has taken above the cursor."""
+        return tuple((source, tuple(sorted(taken))) for source, taken in sorted(self._above.items()) if taken)
+
     def saved(self) -> Saved:
         cursor = tuple(sorted(self.cursor.items()))
-        return Saved(msgspec.structs.replace(self.attach, cursor=cursor, have=()), self.client)
+        have = self.above() if self.away else tuple((source, taken[-_SAVED:]) for source, taken in self.above())
+        return Saved(msgspec.structs.replace(self.attach, cursor=cursor, have=have), self.client)
 
     # --- going live
 
@@ -356,7 +368,7 @@ class Session:
     def _send(self, frame: Deliver | Progress | Gap) -> list[Command]:
         self.sequence = frame.sequence
         self._unacked.append(frame)
-        return [Send(self.client, frame)]
+        return [] if self.away else [Send(self.client, frame)]
 
     def taken(self, sequence: int, now: float) -> None:
         """The client has all through a sequence number."""
@@ -364,13 +376,31 @@ class Session:
         while self._unacked and self._unacked[0].sequence <= sequence:
             frame = self._unacked.popleft()
             self._sent_at = now
-            if isinstance(frame, Progress | Gap):
-                self.cursor[frame.source] = max(self.cursor.get(frame.source, 0), frame.through)
-                self.dirty = True
+            if isinstance(frame, Deliver):
+                if frame.number > self.cursor.get(frame.source, 0):
+                    self._above.setdefault(frame.source, set()).add(frame.number)
+            else:
+                self._through(frame.source, frame.through)
+            self.dirty = True
+
+    def _through(self, source: str, position: int) -> None:
+        self.cursor[source] = max(self.cursor.get(source, 0), position)
+        above = self._above.get(source)
+        if above:
+            self._above[source] = {number for number in above if number > position}
+
+    def leave(self, detach: Detach, now: float) -> None:
+        """The client goes, and says what it has taken: exactly the rest is its own when it comes back."""
+        self.taken(detach.sequence, now)
+        for source, numbers in detach.have:
+            self._above.setdefault(source, set()).update(numbers)
+        for source, position in detach.cursor:
+            self._through(source, position)
+        self.away = self.dirty = True
 
     def resend(self, now: float, after_s: float) -> list[Command]:
         """Say again what was not taken."""
-        if not self._unacked or now - self._sent_at < after_s:
+        if self.away or not self._unacked or now - self._sent_at < after_s:
             return []
         self._sent_at = now
         return [Send(self.client, frame) for frame in self._unacked]

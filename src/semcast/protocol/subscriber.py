@@ -60,6 +60,7 @@ class Subscriber:
         have: Mapping[str, Iterable[int]] | None = None,
         confirmed: bool = False,
         expiry_s: float | None = None,
+        life: int = 0,
     ) -> None:
         """With ``confirmed`` a message counts as taken when ``confirm`` says so, else when it has come.
 
@@ -74,7 +75,7 @@ class Subscriber:
         self._together = together
         self._settings = settings
         self._durable, self._ordered, self._start = durable, ordered, start
-        self._max_delay_ms, self._expiry_s = max_delay_ms, expiry_s
+        self._max_delay_ms, self._expiry_s, self._life = max_delay_ms, expiry_s, life
         self._confirms, self._open = confirmed, False
         self._profile, self._version = profile, 0
         self._earlier = profile
@@ -84,7 +85,7 @@ class Subscriber:
         self._refused = False
         self._have: dict[str, set[int]] = {source: set(numbers) for source, numbers in (have or {}).items()}
         self._links: dict[str, _Link] = {}
-        self._ending = False
+        self._ending = self._keeps = False
         self._leaving: dict[str, float] = {}
         """Gateways at which the session is to end, each with when it was last told so."""
         for gateway in self._gateways if together else self._gateways[:1]:
@@ -118,7 +119,7 @@ class Subscriber:
         match event:
             case Received(sender, Detached(session=self.session)):
                 self._leaving.pop(sender, None)
-                if self._ending and not self.detached:
+                if self._ending and not self.detached and not (self._keeps and self._leaving):
                     self.detached = True
                     return [Note("detached")]
             case Received(sender, frame) if sender in self._links and not self._ending:
@@ -159,10 +160,18 @@ class Subscriber:
         if until and all(self.cursor.get(source, 0) >= place for source, place in until.items()):
             self._before = None
 
-    def detach(self) -> None:
-        """End the subscription for good, at all gateways that it may have been at."""
-        self._ending = True
-        self._leaving = dict.fromkeys(self._gateways, float("-inf"))
+    def detach(self, *, keep: bool = False) -> None:
+        """End the subscription for good, at all gateways that it may have been at; the next tick tells them.
+
+        Or leave it where it is, with ``keep``: then its gateways are told what was taken.
+        """
+        self._ending, self._keeps = True, keep
+        self._leaving = dict.fromkeys(self._links if keep else self._gateways, float("-inf"))
+
+    def give_back(self, source: str, number: int) -> None:
+        """The client does not take the message that was noted as delivered last; it is owed again."""
+        self._have.get(source, set()).discard(number)
+        self._open = False
 
     def _received(self, sender: str, frame: object) -> list[Command]:
         link = self._links[sender]
@@ -261,11 +270,10 @@ class Subscriber:
     def _attach(self, base: int | None) -> Attach:
         self._pass()
         before, until = self._before or (None, {})
-        have = tuple((source, tuple(sorted(numbers))) for source, numbers in sorted(self._have.items()) if numbers)
         return Attach(
             self.session, self._profile, self._durable, self._ordered, self._start, tuple(sorted(self.cursor.items())),
-            have, self._max_delay_ms, self._version, before, tuple(sorted(until.items())) if before else (),
-            base, self._expiry_s,
+            self._had(), self._max_delay_ms, self._version, before, tuple(sorted(until.items())) if before else (),
+            base, self._expiry_s, self._life,
         )  # fmt: skip
 
     def _fail_over(self, now: float) -> None:
@@ -285,4 +293,15 @@ class Subscriber:
         """End the session where it is not needed any more; said until it is heard."""
         due = [gateway for gateway, told in self._leaving.items() if now - told >= self._settings.resend_s]
         self._leaving |= dict.fromkeys(due, now)
-        return [Send(gateway, Detach(self.session)) for gateway in due]
+        return [Send(gateway, self._detach(gateway)) for gateway in due]
+
+    def _detach(self, gateway: str) -> Detach:
+        link = self._links.get(gateway)
+        if not self._keeps or link is None or link.base is None:
+            return Detach(self.session, self._keeps)
+        if self._open:  # what was given out and not confirmed is not told from the rest
+            return Detach(self.session, True, link.confirmed)
+        return Detach(self.session, True, link.confirmed, tuple(sorted(self.cursor.items())), self._had())
+
+    def _had(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        return tuple((source, tuple(sorted(numbers))) for source, numbers in sorted(self._have.items()) if numbers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -142,6 +144,7 @@ class Party:
             have=have,
             confirmed=True,
             expiry_s=expiry_s,
+            life=uuid.uuid4().int >> 65,
         )
         if machine.session in self._subscriptions:
             raise SemcastError(f"there is a subscription {machine.session!r} already")
@@ -155,12 +158,12 @@ class Party:
 
     async def leave(self) -> None:
         """Wait for what was published, and end all subscriptions; durable sessions stay."""
-        for publishing in list(self._publishing.values()):
-            await publishing.stop()
-        for appending in self._appending.values():
-            await appending.stop()
-        for subscription in list(self._subscriptions.values()):
-            await subscription.close(keep=subscription.durable)
+        await asyncio.gather(
+            *(publishing.stop() for publishing in list(self._publishing.values())),
+            *(appending.stop() for appending in list(self._appending.values())),
+        )
+        subscriptions = list(self._subscriptions.values())
+        await asyncio.gather(*(subscription.close(keep=subscription.durable) for subscription in subscriptions))
 
     def dispatch(self, sender: str, frame: AnyFrame) -> None:
         """Give a frame to the subscription or publisher that it is for."""

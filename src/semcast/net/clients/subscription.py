@@ -13,16 +13,18 @@ from semcast.model import SemcastError
 from semcast.model.message import unpacked
 from semcast.net.clients.messages import Gap, Received
 from semcast.net.runner import Runner
-from semcast.protocol.frames import AnyFrame, Deliver, Progress
+from semcast.protocol.frames import AnyFrame, Deliver, Detached, Progress
 from semcast.protocol.frames import Gap as Lost
 from semcast.protocol.frames.clients import UNKNOWN
-from semcast.protocol.machine import Command, Note, Send
+from semcast.protocol.machine import Command, Note, Send, Tick
 from semcast.protocol.machine import Received as Heard
 from semcast.protocol.subscriber import Subscriber
 
 if TYPE_CHECKING:
     from semcast.net.clients.party import Party
 
+_LEAVING_S = 0.6
+"""How long a subscription that ends waits for its gateway's word."""
 log = logging.getLogger("semcast")
 
 
@@ -195,16 +197,24 @@ class Subscription:
         """
         if taken:
             self.confirm()
-        if not keep and not self._runner.over and self._party.running:
-            self._machine.detach()
-            try:
-                async with asyncio.timeout(2.0):
-                    await self._detached.wait()
-            except TimeoutError:
-                log.debug("%s: nobody confirmed its end", self.session)
+        if not self._runner.over and self._party.running and (self.durable or not keep):
+            await self._leave(keep=keep)
         await self._runner.stop()
         self._news.set()
         self._party.ended(self)
+
+    async def _leave(self, *, keep: bool) -> None:
+        """Tell the gateway, and wait for its word; not for long, since it may have gone."""
+        while not self._holding and self._given:
+            message = self._given.pop()
+            self._machine.give_back(message.source, message.number)
+        self._machine.detach(keep=keep)
+        self._runner.feed(Tick())
+        try:
+            async with asyncio.timeout(_LEAVING_S):
+                await self._detached.wait()
+        except TimeoutError:
+            log.debug("%s: nobody confirmed its end", self.session)
 
     # --- from the connection
 
@@ -213,7 +223,9 @@ class Subscription:
 
         It says again what is not taken for long. What waits here already does not wait twice.
         """
-        if self._given or self._frames or (self._holding and isinstance(frame, Deliver)):
+        if isinstance(frame, Detached):
+            self._runner.feed(Heard(sender, frame))  # what waits before it will not be read any more
+        elif self._given or self._frames or (self._holding and isinstance(frame, Deliver)):
             if isinstance(frame, Deliver | Progress | Lost):
                 if (sender, frame.sequence) in self._queued or frame.sequence <= self.reached.get(sender, 0):
                     return

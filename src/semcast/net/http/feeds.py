@@ -165,10 +165,12 @@ class Feeds:
         return feed
 
     def _remembered(self, wish: Wish, session: str) -> Cursor:
-        """Where a session was whose client does not say it; what was under way then may come again."""
+        """Where a session was whose client does not say it; what was not taken then comes again."""
         gateway = self._host.node.gateway
         known = gateway.sessions.get(session) if gateway is not None and wish.durable else None
-        return Cursor(dict(known.cursor) if known is not None and known.attach.durable else {})
+        if known is None or not known.attach.durable:
+            return Cursor()
+        return Cursor(dict(known.cursor), dict(known.above()))
 
     async def end(self, feed: Feed, *, keep: bool = True) -> None:
         """Let go of a reader. A durable session waits for who comes back, with what was not taken."""

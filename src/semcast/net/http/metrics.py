@@ -6,16 +6,17 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from semcast.net.broker import BrokerHost
 from semcast.net.coordinator import CoordinatorHost
-from semcast.net.deliveries import BUCKETS_MS, Deliveries
+from semcast.net.deliveries import BUCKETS_MS
 from semcast.net.semantic import routing
 from semcast.net.standing import link_of
+from semcast.net.turns import EDGES_S
 from semcast.protocol.semantic_node import SemanticNode
 
 if TYPE_CHECKING:
@@ -54,6 +55,14 @@ class Exposition:
             self._lines += [f"# HELP semcast_{name} {text}", f"# TYPE semcast_{name} {kind}"]
             self._lines += [f"semcast_{name}{_labels(labels)} {_number(value)}" for labels, value in samples]
 
+    def histogram(self, name: str, text: str, edges: Sequence[float], counts: Sequence[int], total: float) -> None:
+        """A family of its own; the last count is that of what is above all edges."""
+        name = f"semcast_{name}"
+        self._lines += [f"# HELP {name} {text}", f"# TYPE {name} histogram"]
+        below = list(accumulate(counts))
+        self._lines += [f'{name}_bucket{{le="{edge:g}"}} {n}' for edge, n in zip(edges, below, strict=False)]
+        self._lines += [f'{name}_bucket{{le="+Inf"}} {below[-1]}', f"{name}_sum {total!r}", f"{name}_count {below[-1]}"]
+
     def raw(self, lines: Iterator[str]) -> None:
         self._lines += lines
 
@@ -84,6 +93,9 @@ def exposition(front: HttpFront) -> str:
     found.add("dropped_total", "counter", "Frames for somebody who could not be reached.", [({}, host.dropped)])
     refused: list[tuple[dict[str, str], Value]] = [({"what": k}, v) for k, v in host.refused.items()]
     found.add("refused_total", "counter", "Hellos and frames from who may not send them, by kind.", refused)
+    turns, text = host.turns, "CPU time for which the event loop kept others waiting."
+    found.histogram("turn_seconds", text, EDGES_S, turns.counts, turns.total_s)
+    found.add("turn_longest_seconds", "gauge", "The longest of these turns so far.", [({}, turns.longest_s)])
     if isinstance(host, BrokerHost):
         _links(found, host)
         _router(found, host)
@@ -155,17 +167,9 @@ def _gateway(found: Exposition, host: BrokerHost) -> None:
     found.add("frontier", "gauge", "Through here all of a source has come.", frontier)
     found.add("deliveries_total", "counter", "Messages sent to clients.", [({}, host.deliveries.messages)])
     found.add("delivered_bytes_total", "counter", "Bytes of messages sent to clients.", [({}, host.deliveries.bytes)])
-    found.raw(_histogram("semcast_staleness_seconds", host.deliveries))
-
-
-def _histogram(name: str, deliveries: Deliveries) -> Iterator[str]:
-    yield f"# HELP {name} Age of messages when they leave the gateway, by the first coordinator's clock."
-    yield f"# TYPE {name} histogram"
-    for bound, count in zip(BUCKETS_MS, accumulate(deliveries.ages), strict=False):
-        yield f'{name}_bucket{{le="{bound / 1000:g}"}} {count}'
-    yield f'{name}_bucket{{le="+Inf"}} {deliveries.aged}'
-    yield f"{name}_sum {deliveries.total_ms / 1000!r}"
-    yield f"{name}_count {deliveries.aged}"
+    text = "Age of messages when they leave the gateway, by the first coordinator's clock."
+    ages = host.deliveries
+    found.histogram("staleness_seconds", text, [ms / 1000 for ms in BUCKETS_MS], ages.ages, ages.total_ms / 1000)
 
 
 def _coordinator(found: Exposition, host: CoordinatorHost) -> None:

@@ -31,6 +31,8 @@ PUBLISHING = 256
 """Messages that wait for their receipts; while there are so many, nothing more is read."""
 _BATCH = 64
 _CURSOR_S = 1.0
+_STOP_S = 0.5
+"""How long a subscription that ends waits for the message that it is sending."""
 
 
 async def while_open(work: Coroutine[Any, Any, None]) -> None:
@@ -180,12 +182,17 @@ class Reader:
         self._open: deque[tuple[str, Mapping[str, int]]] = deque()
         self._task: asyncio.Task[None] | None = None
         self._told = ""
+        self._stopping = False
 
     def start(self) -> None:
         self._task = asyncio.ensure_future(while_open(self._pump()))
 
     async def stop(self, *, keep: bool) -> None:
+        """End it between two messages: what was sent counts as taken, unless the client says so itself."""
+        self._stopping = True
+        self._feed.subscription.nudge()
         if self._task is not None:
+            await asyncio.wait([self._task], timeout=_STOP_S)
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self._feeds.end(self._feed, keep=keep)
@@ -208,7 +215,7 @@ class Reader:
         feed, loop = self._feed, asyncio.get_running_loop()
         told_at = loop.time()
         try:
-            while not feed.over:
+            while not feed.over and not self._stopping:
                 if await self._batch():
                     told_at = loop.time()
                     continue
@@ -216,6 +223,8 @@ class Reader:
                 if self._told and feed.cursor != self._told and loop.time() - told_at >= _CURSOR_S:
                     told_at, self._told = loop.time(), feed.cursor
                     await self._socket.tell("cursor", {"sub": self._name, "cursor": self._told})
+            if self._stopping:
+                return
             self._socket.ended(self._name)
             await self._socket.tell("ended", {"sub": self._name, "cursor": feed.cursor})
         except SemcastError as error:
@@ -226,7 +235,7 @@ class Reader:
     async def _batch(self) -> bool:
         """Send what is there; was there anything?"""
         count = 0
-        while count < _BATCH and (found := self._feed.ready()) is not None:
+        while count < _BATCH and not self._stopping and (found := self._feed.ready()) is not None:
             await self._send(found)
             self._told = found.cursor
             count += 1

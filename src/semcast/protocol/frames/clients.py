@@ -87,6 +87,8 @@ class Attach(Frame, frozen=True, tag="attach"):
     """What ``Attached`` said, if the client is attached here."""
     expiry_s: float | None = None
     """How long a durable session outlives its client; None: the gateway decides."""
+    life: int = 0
+    """Tells two subscribers of one name apart: one that begins anew from one that repeats what it said."""
 
 
 class Attached(Frame, frozen=True, tag="attached"):
@@ -141,9 +143,16 @@ class Taken(Frame, frozen=True, tag="taken"):
 
 
 class Detach(Frame, frozen=True, tag="detach"):
-    """The subscription ends, for good."""
+    """The subscription ends for good, or, with ``keep``, its client leaves and the session waits for it."""
 
     session: str
+    keep: bool = False
+    sequence: int = 0
+    """With ``keep``: the client has taken everything of the session through here."""
+    cursor: tuple[tuple[str, int], ...] = ()
+    """With ``keep``, where the client knows it exactly: per source, it has taken everything through here, …"""
+    have: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """… and these above, also where another gateway brought them."""
 
 
 class Detached(Frame, frozen=True, tag="detached"):

@@ -14,7 +14,7 @@ class Voucher:
 
     def __init__(self) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self._server.getsockname()[1]
+        self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 

@@ -1,0 +1,162 @@
+"""Frames from someone they do not belong to change nothing: they are refused, counted and logged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+import semcast
+from semcast.net.serve import run
+from semcast.protocol.frames import (
+    AnyFrame,
+    Data,
+    Heartbeat,
+    Hello,
+    Install,
+    Interests,
+    Lease,
+    Leg,
+    Live,
+    Published,
+    Repair,
+    Switch,
+    Switched,
+    Tally,
+    Welcome,
+)
+from tests.conftest import CANARY_P99
+from tests.hostile.canary import singing
+from tests.hostile.conftest import Target
+from tests.hostile.raw import Raw, client
+
+pytestmark = pytest.mark.system
+HIGH = 1 << 60
+KEY = ("c0", 1)
+Attack = Callable[[Target], Awaitable[None]]
+
+
+def attacked(target: Target, attack: Attack, record: Callable[[str, object], None], calm_s: float = 1.0) -> None:
+    """Run an attack while the canary sings."""
+
+    async def whole() -> None:
+        async with singing(target.addresses) as canary:
+            calm = await canary.alone(calm_s)
+            await attack(target)
+            await asyncio.sleep(0.5)
+            record(CANARY_P99, (calm, canary.p99_ms()))
+
+    run(whole())
+
+
+def test_a_client_cannot_send_messages_along_trees(
+    unharmed: Target, record_property: Callable[[str, object], None]
+) -> None:
+    async def attack(target: Target) -> None:
+        numbers = tuple(range(10**6, 10**6 + 20))
+        bodies = tuple(b"forged %d" % number for number in numbers)
+        forged: list[AnyFrame] = [
+            Data(KEY, 1, "b0", numbers, tuple(3 for _ in numbers), bodies),
+            Data(KEY, 1, "b0", numbers, None, bodies),
+            Leg("b2", 1, "b0", numbers, tuple((KEY,) for _ in numbers), bodies),
+            Tally(KEY, 1, 0, 0, "b0", HIGH, HIGH, {0: HIGH}),
+            Repair("b0", 1, numbers, bodies),
+        ]
+        for frame in forged:
+            async with Raw(target.where("b4")) as raw:
+                raw.say(client())
+                await raw.greeted()
+                raw.say(frame)
+                assert "a client has no business with" in await raw.ended()
+
+    before = unharmed.metric("refused_total", "b4")
+    attacked(unharmed, attack, record_property)
+    assert unharmed.metric("refused_total", "b4") == before + 5
+    assert "refused Data from client 'mallory'" in unharmed.log()
+
+
+def test_nobody_can_play_the_coordinator(unharmed: Target, record_property: Callable[[str, object], None]) -> None:
+    frames: list[AnyFrame] = [
+        Welcome(HIGH, 0.0),
+        Lease(HIGH, 0.0, 1e9, 1, HIGH),
+        Install(HIGH, HIGH, (), ()),
+        Switch(HIGH, HIGH, "masked", ("b2",), (), ()),
+        Live(HIGH, 1, HIGH, HIGH, ()),
+    ]
+
+    async def attack(target: Target) -> None:
+        for name in ("b0", "b4"):
+            for frame in frames:
+                async with Raw(target.where(name)) as raw:
+                    raw.say(Hello("c0", "coordinator", HIGH, target.addresses["c0"]), frame)
+                    assert "coordinators are dialled" in await raw.ended()
+                async with Raw(target.where(name)) as raw:
+                    raw.say(client(), frame)
+                    assert "a client has no business with" in await raw.ended()
+
+    attacked(unharmed, attack, record_property)
+
+
+@pytest.mark.parametrize("role", ["broker", "coordinator", "client", "newcomer", "emperor"])
+def test_a_name_that_is_connected_is_not_given_away(
+    role: str, unharmed: Target, record_property: Callable[[str, object], None]
+) -> None:
+    async def attack(target: Target) -> None:
+        lines = [Raw(target.where(member)) for member in ("b0", "b4", "c0") for _ in range(50)]
+        async with asyncio.TaskGroup() as group:
+            for place, raw in enumerate(lines):
+                name = ("c0", "b0", "b1", "b2", "b4")[place % 5]
+                group.create_task(_refused(raw, Hello(name, role, HIGH, "127.0.0.1:1", b"guess")))
+
+    gone = unharmed.log().count(" is gone: ")
+    attacked(unharmed, attack, record_property)
+    assert unharmed.log().count(" is gone: ") == gone
+
+
+async def _refused(raw: Raw, hello: Hello) -> None:
+    async with raw:
+        raw.say(hello)
+        assert await raw.ended()
+
+
+def test_a_client_keeps_its_name_while_it_answers(unharmed: Target) -> None:
+    async def attack() -> None:
+        async with semcast.connect(unharmed.addresses["b4"], name="alice") as alice:
+            subscription = alice.subscribe("topics", "kept/name")
+            await subscription.live()
+            await _refused(Raw(unharmed.where("b4")), Hello("alice", "client", HIGH))
+            await alice.publish("topics", "still here", topic="kept/name")
+            async with asyncio.timeout(30):
+                assert (await anext(subscription)).payload == b"still here"
+
+    run(attack())
+
+
+def test_members_speak_for_themselves_only(unharmed: Target, record_property: Callable[[str, object], None]) -> None:
+    """What a broker may say to a coordinator, a client may not, whatever name it says it under."""
+    frames: list[AnyFrame] = [
+        Heartbeat("b0", HIGH, 0.0, (HIGH, HIGH), ("b1", "b2"), HIGH, HIGH, HIGH),
+        Switched("b0", HIGH, 1, HIGH, HIGH),
+        Interests("b2", HIGH, HIGH, ()),
+    ]
+
+    async def attack(target: Target) -> None:
+        for frame in frames:
+            async with Raw(target.where("c0")) as raw:
+                raw.say(client(), frame)
+                assert "a client has no business with" in await raw.ended()
+        async with Raw(target.where("b2")) as raw:
+            raw.say(client(), Published("somebody", HIGH))
+            assert "a client has no business with Published" in await raw.ended()
+
+    attacked(unharmed, attack, record_property)
+
+
+def test_a_frame_before_the_hello_is_refused(unharmed: Target) -> None:
+    async def attack() -> None:
+        async with Raw(unharmed.where("b2")) as raw:
+            raw.say(Welcome(HIGH, 0.0))
+            assert await raw.ended() == "say hello first"
+
+    run(attack())

@@ -1,0 +1,248 @@
+"""Sessions that are closed in order go on exactly where they were, over every protocol; and closing is quick."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import paho.mqtt.client as paho
+import pytest
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from websockets.asyncio.client import connect
+
+import semcast
+from semcast.client import Client
+from semcast.net.embedded import Embedded
+from semcast.net.serve import run
+from tests.live.deployments import running
+from tests.live.overlays import CALM, overlay, until, written
+from tests.live.watchers import EventWatcher
+
+pytestmark = pytest.mark.system
+MESSAGES, ROUNDS, PAUSE_S = 200, 6, 0.005
+Got = Counter[int]
+
+
+def gateways(up: Embedded) -> list[str]:
+    return sorted(name for name, host in up.brokers.items() if "gateway" in host.roles)
+
+
+def address(up: Embedded) -> str:
+    return up.addresses()[gateways(up)[0]]
+
+
+class Reader:
+    """Opens a session, takes some messages and closes the session in order, as often as it is asked to."""
+
+    def __init__(self, up: Embedded) -> None:
+        self.up = up
+        self.got: Got = Counter()
+
+    async def read(self, count: int) -> None:
+        """Take so many messages at least; none: only have the session live."""
+        raise NotImplementedError
+
+
+class PythonReader(Reader):
+    def __init__(self, up: Embedded, session: str, *, name: str | None = None, **options: Any) -> None:
+        super().__init__(up)
+        self._session, self._name, self._options = session, name, options
+        self._gateways = gateways(up) if options.get("together") else gateways(up)[:1]
+
+    async def read(self, count: int) -> None:
+        async with semcast.connect(address(self.up), name=self._name) as client:
+            await self._read(client, count)
+
+    async def _read(self, client: Client, count: int) -> None:
+        subscription = client.subscribe(
+            "topics", "news", session=self._session, gateways=self._gateways, **self._options
+        )
+        await subscription.live()
+        for _ in range(count):
+            self.got[int((await anext(subscription)).payload)] += 1
+        await subscription.close(keep=True)
+
+
+class SameClientReader(PythonReader):
+    """One client, which closes the session and opens it again."""
+
+    _client: Client | None = None
+
+    async def read(self, count: int) -> None:
+        if self._client is None:
+            self._client = semcast.connect(address(self.up))
+            await self._client.open()
+        await self._read(self._client, count)
+        if len(self.got) == MESSAGES * ROUNDS:
+            await self._client.close()
+
+
+class SocketReader(Reader):
+    def __init__(self, up: Embedded, acks: str) -> None:
+        super().__init__(up)
+        self._about = {"id": "s", "stream": "topics", "profile": "news", "session": f"ws {acks}", "acks": acks}
+
+    async def read(self, count: int) -> None:
+        async with connect(f"ws://{address(self.up)}/v1/ws", max_queue=None) as socket:
+            await socket.send(json.dumps({"subscribe": self._about}))
+            async for line in socket:
+                ((what, content),) = json.loads(line).items()
+                assert what != "error", content
+                if what == "unsubscribed":
+                    return
+                manual = self._about["acks"] == "manual"
+                if what == "message" and not (manual and count < 0):  # what is not acknowledged is not taken
+                    self.got[int(content["payload"])] += 1
+                    count -= 1
+                    if manual:
+                        await socket.send(json.dumps({"ack": {"id": "s", "message": content["id"]}}))
+                if what in ("live", "message") and count == 0:
+                    count = -1
+                    await socket.send(json.dumps({"unsubscribe": {"id": "s", "keep": True}}))
+
+
+class EventReader(Reader):
+    """Goes on behind the id of the last event."""
+
+    _cursor = ""
+
+    async def read(self, count: int) -> None:
+        watcher = EventWatcher(lambda: address(self.up), "news")
+        watcher.cursor = self._cursor
+        await watcher.live()
+        await until(lambda: watcher.got.total() >= count, every_s=0.01)
+        await watcher.stop()
+        self._cursor = watcher.cursor
+        self.got.update({int(payload): times for payload, times in watcher.got.items()})
+
+
+class MqttReader(Reader):
+    def __init__(self, up: Embedded, qos: int) -> None:
+        super().__init__(up)
+        self._qos = qos
+
+    async def read(self, count: int) -> None:
+        loop, live, enough = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        left = [count]
+
+        def came(client: paho.Client, data: object, message: paho.MQTTMessage) -> None:
+            self.got[int(message.payload)] += 1
+            left[0] -= 1
+            if left[0] <= 0:
+                loop.call_soon_threadsafe(enough.set)
+
+        host, _, port = address(self.up).rpartition(":")
+        client = paho.Client(CallbackAPIVersion.VERSION2, f"kept-{self._qos}", protocol=paho.MQTTv5)
+        client.on_message = came
+        client.on_connect = lambda client, *_: client.subscribe("news/#", self._qos)
+        client.on_subscribe = lambda *_: loop.call_soon_threadsafe(live.set)
+        lasting = Properties(PacketTypes.CONNECT)
+        lasting.SessionExpiryInterval = 3600
+        client.connect_async(host, int(port), clean_start=False, properties=lasting)
+        client.loop_start()
+        await live.wait()
+        if count:
+            await enough.wait()
+        client.disconnect()
+        await asyncio.to_thread(client.loop_stop)
+
+
+def test_sessions_that_are_closed_in_order_miss_nothing_and_repeat_nothing(tmp_path: Path) -> None:
+    run(_closed_in_order(tmp_path))
+
+
+async def _closed_in_order(folder: Path) -> None:
+    async with overlay(folder, brokers=4, gateways=2, settings=CALM) as up:
+        readers = {
+            "python": PythonReader(up, "plain"),
+            "python, ordered": PythonReader(up, "ordered", ordered=True),
+            "python, at two gateways": PythonReader(up, "together", together=True),
+            "python, under one name": PythonReader(up, "named", name="desk"),
+            "python, one client": SameClientReader(up, "same"),
+            "websocket": SocketReader(up, "auto"),
+            "websocket, manual acks": SocketReader(up, "manual"),
+            "server-sent events": EventReader(up),
+            "mqtt, qos 0": MqttReader(up, 0),
+            "mqtt, qos 1": MqttReader(up, 1),
+        }
+        await asyncio.gather(*(reader.read(0) for reader in readers.values()))
+        async with semcast.connect(address(up)) as client:
+            publishing = asyncio.create_task(_publish(client))
+            await asyncio.gather(*(_read_all(reader) for reader in readers.values()))
+            await publishing
+        wrong = {name: reader.got - Counter(range(MESSAGES * ROUNDS)) for name, reader in readers.items()}
+        assert {name: more.total() for name, more in wrong.items() if more} == {}
+
+
+async def _publish(client: Client) -> None:
+    for number in range(MESSAGES * ROUNDS):
+        await client.publisher().put(client.message("topics", str(number), topic="news/of/it"))
+        await asyncio.sleep(PAUSE_S)
+
+
+async def _read_all(reader: Reader) -> None:
+    async with asyncio.timeout(120):
+        while (left := MESSAGES * ROUNDS - len(reader.got)) > 0:
+            await reader.read(min(MESSAGES, left))
+
+
+def test_a_client_that_crashes_gets_again_what_it_had_in_hand_and_no_more(tmp_path: Path) -> None:
+    async def whole() -> None:
+        async with overlay(tmp_path, brokers=4, gateways=2, settings=CALM) as up:
+            got: Got = Counter()
+            first = gateways(up)[:1]
+            async with semcast.connect(address(up)) as publisher:
+                for life in range(4):
+                    client = semcast.connect(address(up))
+                    await client.open()
+                    subscription = client.subscribe("topics", "news", session="kept", gateways=first)
+                    await subscription.live()
+                    for number in range(100 * life, 100 * life + 100):
+                        await publisher.publish("topics", str(number), topic="news/of/it")
+                    while len(got) < 100 * life + 90:
+                        got[int((await anext(subscription)).payload)] += 1
+                    await asyncio.sleep(0.3)  # what was confirmed is told within a tick
+                    for peer in client.peers.values():
+                        peer.abort("a crash")
+                    client.say = lambda to, frame: 0  # type: ignore[method-assign]
+                    subscription._party.running = False
+                    await subscription.close(keep=True, taken=False)
+                    await client.stop()
+            assert max(got.values()) <= 2
+            assert sum(times > 1 for times in got.values()) <= 4  # one in hand per life
+
+    run(whole())
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_thousand_subscriptions_with_unread_messages_close_together(stopped: bool, tmp_path: Path) -> None:
+    """Whether their gateway answers or not: the machine's clock is read, with five times the room that is promised."""
+
+    async def whole() -> None:
+        async with running(written(tmp_path, brokers=4, gateways=2, settings=CALM)) as up:
+            gateway = up.having("gateway")[0]
+            async with semcast.connect(up.addresses[gateway]) as client:
+                held = [client.subscribe("topics", "news", gateways=[gateway]) for _ in range(1000)]
+                await asyncio.gather(*(subscription.live() for subscription in held))
+                async with semcast.connect(up.addresses["c0"]) as publisher:
+                    await publisher.publish("topics", "unread", topic="news/of/it")
+                await until(lambda: all(subscription._given for subscription in held))
+                if stopped:
+                    os.kill(up.pid(gateway), signal.SIGSTOP)
+                begun = time.monotonic()
+                await client.close()
+                took_s = time.monotonic() - begun
+                if stopped:
+                    os.kill(up.pid(gateway), signal.SIGCONT)
+            print(f"closed in {took_s:.2f} s")
+            assert took_s < 5.0
+
+    run(whole())
