@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -26,33 +25,16 @@ from semcast.protocol.frames import (
     Tally,
     Welcome,
 )
-from tests.conftest import CANARY_P99
-from tests.hostile.canary import singing
+from tests.hostile.attacks import Record, attacked
 from tests.hostile.conftest import Target
 from tests.hostile.raw import Raw, client
 
 pytestmark = pytest.mark.system
 HIGH = 1 << 60
 KEY = ("c0", 1)
-Attack = Callable[[Target], Awaitable[None]]
 
 
-def attacked(target: Target, attack: Attack, record: Callable[[str, object], None], calm_s: float = 1.0) -> None:
-    """Run an attack while the canary sings."""
-
-    async def whole() -> None:
-        async with singing(target.addresses) as canary:
-            calm = await canary.alone(calm_s)
-            await attack(target)
-            await asyncio.sleep(0.5)
-            record(CANARY_P99, (calm, canary.p99_ms()))
-
-    run(whole())
-
-
-def test_a_client_cannot_send_messages_along_trees(
-    unharmed: Target, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_client_cannot_send_messages_along_trees(unharmed: Target, record_property: Record) -> None:
     async def attack(target: Target) -> None:
         numbers = tuple(range(10**6, 10**6 + 20))
         bodies = tuple(b"forged %d" % number for number in numbers)
@@ -76,7 +58,7 @@ def test_a_client_cannot_send_messages_along_trees(
     assert "refused Data from client 'mallory'" in unharmed.log()
 
 
-def test_nobody_can_play_the_coordinator(unharmed: Target, record_property: Callable[[str, object], None]) -> None:
+def test_nobody_can_play_the_coordinator(unharmed: Target, record_property: Record) -> None:
     frames: list[AnyFrame] = [
         Welcome(HIGH, 0.0),
         Lease(HIGH, 0.0, 1e9, 1, HIGH),
@@ -99,9 +81,7 @@ def test_nobody_can_play_the_coordinator(unharmed: Target, record_property: Call
 
 
 @pytest.mark.parametrize("role", ["broker", "coordinator", "client", "newcomer", "emperor"])
-def test_a_name_that_is_connected_is_not_given_away(
-    role: str, unharmed: Target, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_name_that_is_connected_is_not_given_away(role: str, unharmed: Target, record_property: Record) -> None:
     async def attack(target: Target) -> None:
         lines = [Raw(target.where(member)) for member in ("b0", "b4", "c0") for _ in range(50)]
         async with asyncio.TaskGroup() as group:
@@ -133,7 +113,7 @@ def test_a_client_keeps_its_name_while_it_answers(unharmed: Target) -> None:
     run(attack())
 
 
-def test_members_speak_for_themselves_only(unharmed: Target, record_property: Callable[[str, object], None]) -> None:
+def test_members_speak_for_themselves_only(unharmed: Target, record_property: Record) -> None:
     """What a broker may say to a coordinator, a client may not, whatever name it says it under."""
     frames: list[AnyFrame] = [
         Heartbeat("b0", HIGH, 0.0, (HIGH, HIGH), ("b1", "b2"), HIGH, HIGH, HIGH),

@@ -19,6 +19,14 @@ def dashboard(
     url: Url = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where the page is served; 0: a free one.")] = _PORT,
     host: Annotated[str, typer.Option(help="The address to listen at; the page has no password.")] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name that browsers may ask for, where a proxy has one; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     replay: Annotated[
         Path | None,
         typer.Option(help="Show a recorded run instead: what semcast simulate --out wrote.", show_default=False),
@@ -45,7 +53,7 @@ def dashboard(
     async def start(ending: Ending) -> Any:
         live = recording is None
         served: Any = Dashboard(Watcher(url), url, Progress(pipeline)) if live else Replay(recording)  # type: ignore[arg-type]
-        await served.start(host, port)
+        await served.start(host, port, allow_host or ())
         return served
 
     def ready(served: Any) -> None:

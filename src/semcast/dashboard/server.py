@@ -35,9 +35,9 @@ class Dashboard(Serving):
         self._url = url
         self._progress = progress
 
-    async def start(self, host: str, port: int) -> None:
+    async def start(self, host: str, port: int, hosts: Sequence[str] = ()) -> None:
         """Listen, and begin to watch."""
-        await super().start(host, port)
+        await super().start(host, port, hosts)
         await self._watcher.start()
 
     async def stop(self) -> None:

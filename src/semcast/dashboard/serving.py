@@ -16,12 +16,14 @@ from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from semcast.dashboard.asking import NoAnswer
 from semcast.dashboard.trying import Rejected
 from semcast.model import SemcastError
+from semcast.net.http.hosts import KnownHosts, known_host
+from semcast.net.http.protocol import HttpConnection
+from semcast.net.partial import Partial
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -38,19 +40,23 @@ class Serving:
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
         self._state = ServerState()
-        self.address = ""
+        self.address = self._bound = ""
         self.over = False
 
     def routes(self) -> Sequence[BaseRoute]:
         raise NotImplementedError
 
-    async def start(self, host: str, port: int) -> None:
-        """Listen (port 0: at a free one); SemcastError where the port is taken."""
+    async def start(self, host: str, port: int, hosts: Sequence[str] = ()) -> None:
+        """Listen (port 0: at a free one); SemcastError where the port is taken.
+
+        ``hosts`` are names under which a browser may ask for it, other than the address.
+        """
         static = StaticFiles(directory=str(files("semcast.dashboard").joinpath("static")), html=True)
         handlers = {SemcastError: _refused, HTTPException: _http_error}
         app = Starlette(routes=[*self.routes(), Mount("/", _Fresh(static))], exception_handlers=handlers)
+        here = KnownHosts(app, lambda name: known_host(name, host, self._bound, hosts), "allow it with --allow-host")
         config = Config(
-            cast(Any, app),
+            cast(Any, here),
             http="httptools",
             ws="none",
             lifespan="off",
@@ -62,12 +68,13 @@ class Serving:
         config.load()
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(lambda: HttpToolsProtocol(config, self._state, {}), host, port)
+            self._server = await loop.create_server(lambda: HttpConnection(config, self._state, Partial()), host, port)
         except OSError as error:
             raise SemcastError(
                 f"port {port} of {host} is taken or not allowed ({error.strerror or error}); --port 0 takes a free one"
             ) from None
         where = self._server.sockets[0].getsockname()
+        self._bound = where[0]
         self.address = f"{where[0]}:{where[1]}"
 
     async def stop(self) -> None:

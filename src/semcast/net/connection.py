@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, cast
 
+from semcast.net.partial import Partial
 from semcast.protocol.codec import AnyView, ViewDecoder, encode
 from semcast.protocol.frames import AnyFrame, Hello
 from semcast.protocol.framing import FrameError, Held, VersionError
@@ -59,6 +60,7 @@ class Owner(Protocol):
     """Who a connection belongs to. It is called from the event loop, never from within its own calls."""
 
     leaving: Leaving
+    partial: Partial
 
     def opened(self, connection: Connection) -> None: ...
 
@@ -106,6 +108,7 @@ class Connection(asyncio.Protocol):
         self.reason = ""
         """Why it ended, as far as this end knows."""
         self._held_back = False
+        self._counted = False
         self.met = self._loop.create_future()
         """Done when the other end has said who it is."""
         self.gone = self._loop.create_future()
@@ -144,10 +147,12 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
             self._loop.call_soon(self._resume)
         self._leaving.begin()
+        began = False
         try:
             if self.take is not None:
                 self.take(data)
             elif frames := self._decoder.feed(data):
+                began = True
                 self.owner.received(self, frames)
         except FrameError as error:
             if error.frames:
@@ -155,7 +160,18 @@ class Connection(asyncio.Protocol):
             self.owner.faulty(self, error)
         finally:
             self._leaving.leave()
+            self._count(began)
         self.heard_at = self._loop.time()
+
+    def _count(self, began: bool = False) -> None:
+        """Links are not counted: they take another way in, and hold little."""
+        held = self._decoder.held.size if self.take is None and not self.over else 0
+        if held or self._counted:
+            self._counted = bool(held)
+            self.owner.partial.hold(self, held, begun=began)
+
+    def evict(self, reason: str) -> None:
+        self.abort(reason)
 
     def _resume(self) -> None:
         if not self._held_back and self._transport is not None and not self._transport.is_closing():
@@ -166,6 +182,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.over = True
+        self._count()
         self._transport = None
         self._batch.clear()
         self._data.clear()

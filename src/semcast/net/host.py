@@ -21,6 +21,7 @@ from semcast.net.admission import CLIENTS, Admission, Proofs
 from semcast.net.clocks import Clocks
 from semcast.net.connection import Connection, Leaving
 from semcast.net.door import Door, Front
+from semcast.net.partial import Partial
 from semcast.protocol.codec import AnyView
 from semcast.protocol.frames import (
     AnyFrame,
@@ -65,6 +66,9 @@ class Host:
         self.leaving = Leaving()
         self.fronts: list[Front] = []
         self.doors: set[Door] = set()
+        self.partial = Partial()
+        self.listening = ("", "")
+        """The host that it was told to listen at, and the address that this came to."""
         self.dropped = 0
         """Frames for somebody who could not be reached."""
         self.refused: Counter[str] = Counter()
@@ -93,6 +97,7 @@ class Host:
         except OSError as error:
             raise SemcastError(f"{self.name}: cannot listen at {address} ({error.strerror or error})") from None
         found = self._server.sockets[0].getsockname()
+        self.listening = host, found[0]
         told = "127.0.0.1" if found[0] in ("0.0.0.0", "::") else found[0]
         self.address = f"{told}:{found[1]}"
 

@@ -92,6 +92,11 @@ class Held:
         """So many bytes have to be held before it is worth looking at them."""
         self._broken: str | None = None
 
+    @property
+    def size(self) -> int:
+        """Bytes that are held."""
+        return len(self._bytes)
+
     def together(self, data: bytes | bytearray | memoryview) -> bytes:
         """What is held with what has come, to be read; nothing where that cannot end a frame."""
         if self._broken is not None:

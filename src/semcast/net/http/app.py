@@ -20,6 +20,7 @@ from semcast.model import SemcastError
 from semcast.net.coordinator import CoordinatorHost
 from semcast.net.http import status
 from semcast.net.http.answers import Problem, answer, refused
+from semcast.net.http.hosts import KnownHosts, known_host
 from semcast.net.http.metrics import exposition
 from semcast.net.http.openapi import document
 from semcast.net.http.pages import Pages
@@ -30,13 +31,23 @@ if TYPE_CHECKING:
     from semcast.net.http.front import HttpFront
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+_OPEN = ("/v1/streams", "/openapi.json", "/healthz")
+"""What pages of any origin may read. Status pages show sessions, profiles and samples: they may not."""
 _ALLOWED = "content-type, idempotency-key, origin-session, origin-number, last-event-id"
 
 
 def application(front: HttpFront) -> ASGIApp:
     """What one broker or coordinator serves."""
     handlers = {SemcastError: refused, HTTPException: _http_error}
-    return OtherOrigins(Starlette(routes=routes(front), exception_handlers=handlers), front)
+    app = OtherOrigins(Starlette(routes=routes(front), exception_handlers=handlers), front)
+    host = front.host
+
+    def is_here(name: str) -> bool:
+        here = known_host(name, *host.listening, host.view.hosts)
+        host.refused["Host"] += not here
+        return here
+
+    return KnownHosts(app, is_here, "names of this overlay are listed under `hosts` in its file")
 
 
 def routes(front: HttpFront) -> list[BaseRoute]:
@@ -125,7 +136,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 class OtherOrigins:
-    """Pages of any origin may read; only those of this one, and those that the overlay names, may change something.
+    """Pages of any origin may read streams; only those of this one, and those that the overlay names, may do the rest.
 
     Who is no browser sends no origin and may do both: there is nobody behind it who was tricked into it.
     """
@@ -143,7 +154,7 @@ class OtherOrigins:
         elif scope["method"] == "OPTIONS":
             await Response(status_code=204, headers=self._preflight(trusted))(scope, receive, send)
         elif scope["method"] in ("GET", "HEAD") or trusted:
-            await self._app(scope, receive, _with_origin(send))
+            await self._app(scope, receive, self._with_origin(send, scope["path"], headers.get("origin")))
         else:
             reason = f"pages of {headers['origin']} may not do that; see `origins` in the overlay's file"
             await Problem(403, reason).response()(scope, receive, send)
@@ -164,11 +175,19 @@ class OtherOrigins:
             "access-control-max-age": "600",
         }
 
+    def _with_origin(self, send: Send, path: str, origin: str | None) -> Send:
+        """Say which pages may read the answer: of streams all, of how the overlay stands those that it names."""
+        origins = self._front.host.view.origins
+        everybody = "*" in origins or path.startswith(_OPEN)
 
-def _with_origin(send: Send) -> Send:
-    async def sent(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message)["access-control-allow-origin"] = "*"
-        await send(message)
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if everybody:
+                    headers["access-control-allow-origin"] = "*"
+                elif origin in origins and origin is not None:
+                    headers["access-control-allow-origin"] = origin
+                    headers.add_vary_header("Origin")
+            await send(message)
 
-    return sent
+        return sent

@@ -6,27 +6,19 @@ import asyncio
 from typing import Any, cast
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from semcast.net.broker import BrokerHost
 from semcast.net.coordinator import CoordinatorHost
 from semcast.net.http.app import application
 from semcast.net.http.feeds import Feeds
+from semcast.net.http.protocol import HttpConnection, SocketConnection
 from semcast.net.http.publishers import Publishers
 from semcast.protocol.framing import MAX_MESSAGE
 
 _WS_BYTES = 2 * MAX_MESSAGE
 """Of one WebSocket message that comes in, at most."""
 _LINGER_S = 1.0
-
-
-class _Protocol(HttpToolsProtocol):
-    """A connection whose requests can cut it: who does not read would else be waited for."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self.app_state = {"transport": transport}
-        super().connection_made(transport)
 
 
 class HttpFront:
@@ -44,7 +36,7 @@ class HttpFront:
         self._config = Config(
             cast(Any, application(self)),
             http="httptools",
-            ws="websockets-sansio",
+            ws=SocketConnection,
             ws_max_size=_WS_BYTES,
             ws_per_message_deflate=False,
             lifespan="off",
@@ -70,7 +62,7 @@ class HttpFront:
         return head[:3].isalpha() and head[:3].isupper()
 
     def protocol(self) -> asyncio.Protocol:
-        return _Protocol(self._config, self._state, {})
+        return HttpConnection(self._config, self._state, self.host.partial)
 
     async def stop(self) -> None:
         """End all streams, let answers leave, and close what is left."""

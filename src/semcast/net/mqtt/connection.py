@@ -86,9 +86,16 @@ class MqttConnection(asyncio.Protocol):
             return
         self._heard_at = self._loop.time()
         self._reader.feed(data)
+        waiting = self._reader.waiting
         self._read()
+        self._front.host.partial.hold(self, self._reader.waiting, begun=self._reader.waiting < waiting)
+
+    def evict(self, reason: str) -> None:
+        if self._transport is not None:
+            self._transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._front.host.partial.hold(self, 0)
         self._leave(self._will)
         self._transport = None
 
