@@ -17,6 +17,7 @@ from websockets.exceptions import InvalidStatus
 from semcast.net.http.protocol import HEAD_BYTES, LINE_BYTES
 from semcast.net.serve import run
 from semcast.protocol.framing import PREFIX, VERSION
+from tests.cases import CASES
 from tests.hostile.attacks import Record, attacked
 from tests.hostile.conftest import Target
 from tests.hostile.raw import Raw, client
@@ -100,7 +101,7 @@ def test_a_long_request_line_is_refused(unharmed: Target) -> None:
     assert status(answer) == 431
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=CASES // 4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.one_of(st.integers(1, 200), st.integers(LINE_BYTES - 9, LINE_BYTES + 9)), max_size=9),
     cuts=st.integers(1, 4),

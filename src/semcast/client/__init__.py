@@ -1,7 +1,7 @@
 """Clients of a running overlay: ``connect`` for asyncio, ``connect_blocking`` for everybody else."""
 
 from semcast.client.blocking import BlockingClient, connect_blocking
-from semcast.client.client import Client, Unreachable
+from semcast.client.client import Client, OtherVersion, Unreachable
 from semcast.net.clients.messages import Gap, Receipt, Received
 from semcast.net.clients.publishing import Publishing
 from semcast.net.clients.subscription import Refused, Staleness, Subscription
@@ -10,6 +10,7 @@ __all__ = [
     "BlockingClient",
     "Client",
     "Gap",
+    "OtherVersion",
     "Publishing",
     "Receipt",
     "Received",

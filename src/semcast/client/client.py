@@ -17,7 +17,7 @@ from semcast.model.version import __version__
 from semcast.net.clients.messages import Receipt
 from semcast.net.clients.party import Party
 from semcast.net.connection import Connection
-from semcast.net.host import Host
+from semcast.net.host import ORDERLY_CLOSE, Host
 from semcast.net.view import OverlayView
 from semcast.protocol.codec import AnyView
 from semcast.protocol.frames import Answer, AnyFrame, Ask, Greeting, Switch
@@ -171,6 +171,10 @@ class Client(Host, Party):
         """As the clock of the first party that was reached has it."""
         clock = self.clocks.known.get(self._first)
         return (time.time() + clock.offset_s, clock.error_s) if clock is not None else (time.time(), 0.0)
+
+    def closes_orderly(self, gateway: str) -> bool:
+        peer = self.peers.get(gateway)
+        return peer is not None and ORDERLY_CLOSE in peer.features
 
     def gateways(self) -> list[str]:
         """The one that was connected to first, if it is one, then all others."""

@@ -85,6 +85,8 @@ class Connection(asyncio.Protocol):
         self.role = ""
         self.incarnation = 0
         self.proof = b""
+        self.features: tuple[str, ...] = ()
+        """What the other end understands beyond its protocol version."""
         self.claim: Hello | None = None
         """A hello that is being checked; ``behind`` came with it."""
         self.behind: list[AnyView] = []

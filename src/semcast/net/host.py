@@ -45,7 +45,10 @@ _FIRST_S, _LONGEST_S = 0.05, 2.0
 _HELLO_S = 10.0
 _LOGGED_S = 1.0
 """Refusals of one kind are logged once in so long; all of them are counted."""
-FEATURES: tuple[str, ...] = ()
+ORDERLY_CLOSE = "orderly-close"
+"""A gateway keeps a session whose client leaves it, with what was taken; without, it would end the session."""
+FEATURES = (ORDERLY_CLOSE,)
+"""What this program understands beyond its protocol version; members and clients tell each other."""
 log = logging.getLogger("semcast")
 
 
@@ -263,7 +266,7 @@ class Host:
             known.abort("it has come again")
             self._forget(known, "it has come again")
         connection.name, connection.role, connection.incarnation = hello.name, hello.role, hello.incarnation
-        connection.proof = hello.proof
+        connection.proof, connection.features = hello.proof, hello.features
         connection.send(self.greeting(connection))
         self._welcome(connection, hello.address)
 
@@ -276,7 +279,7 @@ class Host:
             if wrong or not self.expects(greeting):
                 connection.abort(f"{greeting.name} answered at {connection.dialled}, not {connection.wanted or 'it'}")
                 return
-            connection.name, connection.role = greeting.name, greeting.role
+            connection.name, connection.role, connection.features = greeting.name, greeting.role, greeting.features
             self._welcome(connection, "")
         self.greeted(connection, greeting)
 

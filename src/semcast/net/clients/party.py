@@ -56,6 +56,10 @@ class Party:
     def nearest_source(self) -> str:
         raise NotImplementedError
 
+    def closes_orderly(self, gateway: str) -> bool:
+        """Does a gateway keep what a client tells it that leaves a session for a while?"""
+        return True
+
     # --- publishing
 
     def message(

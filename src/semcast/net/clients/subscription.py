@@ -205,6 +205,8 @@ class Subscription:
 
     async def _leave(self, *, keep: bool) -> None:
         """Tell the gateway, and wait for its word; not for long, since it may have gone."""
+        if keep and not all(map(self._party.closes_orderly, self._machine.reached)):
+            return
         while not self._holding and self._given:
             message = self._given.pop()
             self._machine.give_back(message.source, message.number)
