@@ -35,11 +35,12 @@ def _register() -> None:
     from semcast.cli.doctor import doctor
     from semcast.cli.explain import explain
     from semcast.cli.figures import figures
-    from semcast.cli.live import publish, status, subscribe
+    from semcast.cli.live import status, subscribe
     from semcast.cli.match import match
     from semcast.cli.pipeline import pipeline
     from semcast.cli.plan import plan
     from semcast.cli.planner import planner
+    from semcast.cli.publish import publish
     from semcast.cli.serve import broker, coordinator, up
     from semcast.cli.simulate import simulate
     from semcast.cli.topology import topology
