@@ -76,3 +76,18 @@ def main() -> None:
     except BrokenPipeError:  # `semcast … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception as error:
+        reason = _spark_failure(error)
+        if reason is None:
+            raise
+        render.fail(reason)
+        sys.exit(1)
+
+
+def _spark_failure(error: Exception) -> str | None:
+    """Why Spark failed, in one line; None where something else did. Commands without Spark do not load it for that."""
+    if "py4j" not in sys.modules:
+        return None
+    from semcast.pipeline.failures import SPARK_ERRORS, cause
+
+    return f"Spark: {cause(error)}" if isinstance(error, SPARK_ERRORS) else None
