@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -67,6 +68,8 @@ def explained(error: sqlite3.Error, path: Path) -> StoreError:
             return damaged(path, str(error))
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return UnwritableError(f"{path} is locked by another program (which one has it open?)")
+        case sqlite3.SQLITE_IOERR if _has_no_room(path):  # what SQLite says where its shared memory cannot grow
+            return _full(path)
         case sqlite3.SQLITE_IOERR:
             return UnwritableError(f"{path}: the disk fails: {error}; nothing of this was acknowledged")
     return StoreError(f"{path}: {error}")
@@ -77,6 +80,13 @@ def explained_io(error: OSError, path: Path) -> UnwritableError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return _full(path)
     return UnwritableError(f"{path} cannot be written: {error.strerror or error}; nothing of this was acknowledged")
+
+
+def _has_no_room(path: Path) -> bool:
+    try:
+        return os.statvfs(path.parent).f_bavail == 0
+    except OSError:
+        return False
 
 
 def _full(path: Path) -> UnwritableError:
