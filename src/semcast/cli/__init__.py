@@ -35,11 +35,12 @@ def _register() -> None:
     from semcast.cli.doctor import doctor
     from semcast.cli.explain import explain
     from semcast.cli.figures import figures
-    from semcast.cli.live import publish, status, subscribe
+    from semcast.cli.live import status, subscribe
     from semcast.cli.match import match
     from semcast.cli.pipeline import pipeline
     from semcast.cli.plan import plan
     from semcast.cli.planner import planner
+    from semcast.cli.publish import publish
     from semcast.cli.serve import broker, coordinator, up
     from semcast.cli.simulate import simulate
     from semcast.cli.topology import topology
@@ -75,3 +76,18 @@ def main() -> None:
     except BrokenPipeError:  # `semcast … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception as error:
+        reason = _spark_failure(error)
+        if reason is None:
+            raise
+        render.fail(reason)
+        sys.exit(1)
+
+
+def _spark_failure(error: Exception) -> str | None:
+    """Why Spark failed, in one line; None where something else did. Commands without Spark do not load it for that."""
+    if "py4j" not in sys.modules:
+        return None
+    from semcast.pipeline.failures import SPARK_ERRORS, cause
+
+    return f"Spark: {cause(error)}" if isinstance(error, SPARK_ERRORS) else None

@@ -1,23 +1,19 @@
-"""`semcast publish`, `semcast subscribe`, `semcast status`: a running overlay's clients."""
+"""`semcast subscribe`, `semcast status`: a running overlay's clients."""
 
 from __future__ import annotations
 
 import asyncio
 import json as jsons
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from semcast.cli import render
 from semcast.cli.options import Json
-from semcast.model import SemcastError
 
 if TYPE_CHECKING:
-    from semcast.client import Client, Received
-    from semcast.model.message import Message
+    from semcast.client import Received
 
 Url = Annotated[
     str | None,
@@ -25,81 +21,6 @@ Url = Annotated[
         "--url", help="semcast://HOST:PORT of a broker or coordinator. Default: SEMCAST_URL.", show_default=False
     ),
 ]
-_AT_A_TIME = 256
-
-
-def publish(
-    stream: Annotated[str, typer.Argument(help="The stream.")],
-    file: Annotated[Path | None, typer.Argument(help="A message per line. Default: stdin.", show_default=False)] = None,
-    url: Url = None,
-    topic: Annotated[str | None, typer.Option(help="The topic of all messages.", show_default=False)] = None,
-    source: Annotated[
-        str | None, typer.Option(help="The source broker. Default: the nearest.", show_default=False)
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Publish a file, or what is typed: a message per line; it is durable when this ends.
-
-    Relational streams take a JSON object per line, XML streams a document per line. Topic streams take a line as the
-    payload where --topic is given, else an object with "topic" and "payload", or the topic alone.
-    """
-    _run(_publish(stream, file, url, topic, source, json))
-
-
-async def _publish(
-    stream: str, file: Path | None, url: str | None, topic: str | None, source: str | None, json: bool
-) -> None:
-    from semcast.client import Client
-
-    async with Client(url) as client:
-        publisher = client.publisher(source)
-        receipts, refused = [], 0
-        for number, line in enumerate(_lines(file), 1):
-            try:
-                receipts.append(await publisher.put(_message(client, stream, line, topic)))
-            except SemcastError as error:
-                refused += 1
-                render.say(f"line {number}: {error}")
-            if len(receipts) % _AT_A_TIME == 0:
-                await asyncio.sleep(0)
-        found = await asyncio.gather(*receipts, return_exceptions=True)
-    done = [receipt for receipt in found if not isinstance(receipt, BaseException)]
-    for failure in found:
-        if isinstance(failure, BaseException):
-            refused += 1
-            render.say(str(failure))
-    last = done[-1].id if done else None
-    if json:
-        render.data({"published": len(done), "refused": refused, "last": last})
-    durable = "1 message is" if len(done) == 1 else f"{len(done):,} messages are"
-    render.say(f"{durable} durable{f', the last is {last}' if last else ''}; {refused:,} were refused")
-    if refused:
-        raise typer.Exit(1)
-
-
-def _lines(file: Path | None) -> Iterator[bytes]:
-    try:
-        source = file.open("rb") if file is not None else sys.stdin.buffer
-    except OSError as error:
-        raise SemcastError(f"{file}: cannot be read ({error.strerror})") from None
-    with source:
-        for line in source:
-            if line.strip():
-                yield line.rstrip(b"\r\n")
-
-
-def _message(client: Client, stream: str, line: bytes, topic: str | None) -> Message:
-    declared = client.streams.declared.get(stream)
-    if declared is None or declared.language != "topic" or topic is not None:
-        return client.message(stream, line, topic=topic)
-    try:
-        given = jsons.loads(line)
-    except ValueError:
-        return client.message(stream, b"", topic=line.decode(errors="replace"))
-    if not isinstance(given, dict) or not isinstance(given.get("topic"), str):
-        raise SemcastError('a message of a topic stream is an object with a "topic"')
-    payload = given.get("payload", "")
-    return client.message(stream, payload if isinstance(payload, str) else jsons.dumps(payload), topic=given["topic"])
 
 
 def subscribe(
@@ -124,7 +45,7 @@ def subscribe(
     router has in memory.
     """
     options = {"start": start, "session": session, "max_delay_ms": max_delay_ms, "ordered": ordered}
-    _run(_subscribe(stream, profile, url, options, count, timeout, json))
+    run_client(_subscribe(stream, profile, url, options, count, timeout, json))
 
 
 async def _subscribe(
@@ -172,7 +93,7 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Again every second.")] = False,
 ) -> None:
     """Show how an overlay, or one broker of it, stands."""
-    _run(_status(url, json, watch))
+    run_client(_status(url, json, watch))
 
 
 async def _status(url: str | None, json: bool, watch: bool) -> None:
@@ -191,7 +112,8 @@ async def _status(url: str | None, json: bool, watch: bool) -> None:
             await asyncio.sleep(1.0)
 
 
-def _run(work: Any) -> None:
+def run_client(work: Any) -> None:
+    """Run a client's coroutine; an overlay that does not answer ends the command with exit code 3."""
     from semcast.client import Unreachable
     from semcast.net.serve import run
 

@@ -56,6 +56,7 @@ def pipeline(
     Started again with the same checkpoint it goes on where it was; every message is in the overlay once.
     """
     from semcast.model import SemcastError
+    from semcast.pipeline.failures import cause
     from semcast.pipeline.feeds import FORMATS, feed_of
     from semcast.pipeline.interrupts import stop
     from semcast.pipeline.options import Where
@@ -94,7 +95,7 @@ def pipeline(
     except KeyboardInterrupt:
         query.stop()
     except Exception as error:
-        raise SemcastError(f"the pipeline stopped: {_reason(error)}") from None
+        raise SemcastError(f"the pipeline stopped: {cause(error)}") from None
     finally:
         if planner is not None:
             planner.close()
@@ -103,9 +104,3 @@ def pipeline(
     dead = f"; {total[2]:,} dead letters" + (f" in {dead_letters}" if dead_letters else "") if total[2] else ""
     render.say(f"{total[0]:,} messages, {total[1]:,} matched{dead}; goes on from {checkpoint}")
     sys.stdout.flush()
-
-
-def _reason(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if "Error: " in line or "Refused: " in line]
-    return (told[-1] if told else lines[0] if lines else type(error).__name__)[:500]

@@ -44,14 +44,18 @@ def up(
     one = embedded if embedded is not None else not deployed.config.processes
 
     async def start(ending: Ending) -> Any:
+        served: Embedded | Processes
         if one:
-            whole = Embedded(deployed)
+            served = whole = Embedded(deployed)
             whole.failure.add_done_callback(lambda done: ending.failed("", done.exception() or RuntimeError()))
-            await whole.start()
-            return whole
-        several = Processes(deployed, config.resolve(), verbose=verbose)
-        await several.start()
-        return several
+        else:
+            served = Processes(deployed, config.resolve(), verbose=verbose)
+        try:
+            await served.start()
+        except BaseException:  # Ctrl-C too: what was started must not stay behind
+            await served.stop()
+            raise
+        return served
 
     def ready(served: Any) -> None:
         addresses: dict[str, str] = served.addresses()
@@ -87,7 +91,7 @@ def coordinator(
         )
 
     async def start(ending: Ending) -> Any:
-        return await start_coordinator(deployed, name, ending.failed)
+        return await start_coordinator(deployed, name, ending.failed, _waiting)
 
     run(serve(start, _ready))
 
@@ -121,9 +125,11 @@ def broker(
         render.say(warning)
 
     async def start(ending: Ending) -> Any:
-        view = await overlay_of(coordinator, folder)
+        view = await overlay_of(coordinator, folder, _waiting)
         log.info(GETTING_READY)
-        return await start_broker(name, view, folder, listen, failed=ending.failed, coordinators=coordinator)
+        return await start_broker(
+            name, view, folder, listen, failed=ending.failed, coordinators=coordinator, troubled=_waiting
+        )
 
     run(serve(start, _ready))
 
@@ -132,6 +138,12 @@ def _starting(*, always: bool = False) -> None:
     """A word before anything is imported: kernels are compiled while they are. Parts of an `up` leave it to that."""
     if always or sys.stdout.isatty():
         render.say(f"starting; {render.FIRST_TIME}")
+
+
+def _waiting(reason: str) -> None:
+    """Whoever started this process reads that it waits, and for what."""
+    if not sys.stdout.isatty():
+        print(jsons.dumps({"waiting": reason}), flush=True)
 
 
 def _ready(host: Any) -> None:

@@ -8,6 +8,7 @@ a line that is no message is counted too, and nothing else is lost with it.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ Wanted = Mapping[str, frozenset[Kind]]
 
 _INT64 = 2**63
 _EXACT = 2**53
+_DOUBLE = int(sys.float_info.max)
 _BOM = b"\xef\xbb\xbf"
 _NUMBER = re.compile(r"\s*([+-]?)(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)\s*")
 _NOT_FINITE = {"nan": float("nan"), "inf": float("inf"), "infinity": float("inf")}
@@ -95,6 +97,10 @@ class Decoder:
         allowed = {type_ for kind in kinds for type_ in _PYTHON[kind]}
         if not set(map(type, values)) <= allowed | {type(None)}:
             fitting = [value if type(value) in allowed else None for value in values]
+            self.unfit[name] += fitting.count(None) - values.count(None)
+            values = fitting
+        if Kind.NUMBER in kinds and any(type(value) is int and abs(value) > _DOUBLE for value in values):
+            fitting = [None if type(value) is int and abs(value) > _DOUBLE else value for value in values]
             self.unfit[name] += fitting.count(None) - values.count(None)
             values = fitting
         if Kind.TIMESTAMP in kinds:

@@ -48,6 +48,15 @@ from semcast.trees.roles import SOURCE
 
 _REPORT_S = 1.0
 _AGAIN_S = 1.0
+_FIRST_MOMENT = 1_767_225_600  # 2026-01-01, in seconds since 1970
+
+
+def _least_incarnation() -> int:
+    """Seconds since 2026: a broker whose folder was deleted still has a higher incarnation than in its earlier lives.
+
+    Not since 1970: incarnations are the upper half of numbers of 64 bits.
+    """
+    return max(1, int(time.time()) - _FIRST_MOMENT)
 
 
 class BrokerHost(Host):
@@ -68,7 +77,7 @@ class BrokerHost(Host):
         """``coordinators`` are addresses where some may be that the view does not know yet."""
         topology, settings = view.overlay(), view.tuned()
         self.roles = view.roles(name)
-        self.store = BrokerStore(folder, source=SOURCE in self.roles)
+        self.store = BrokerStore(folder, source=SOURCE in self.roles, least_incarnation=_least_incarnation())
         super().__init__(name, incarnation=self.store.incarnation, beat_s=settings.beat_s, dead_s=settings.dead_s)
         self.view = view
         self._coordinators = coordinators

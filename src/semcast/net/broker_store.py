@@ -9,6 +9,7 @@ from threading import Lock
 
 from semcast.net.damage import examine, open_log, segments_in_use, unreadable
 from semcast.net.database import Kind, connect, connect_reader, damaged, explaining, transaction
+from semcast.net.disk import put_file
 from semcast.net.folder import Folder
 from semcast.net.log import ORIGINS, RECENT_BYTES, SqliteLog, Taken
 from semcast.net.notes import Changes, SqliteNotes
@@ -17,6 +18,7 @@ from semcast.net.segments import LEAST_BYTES, SEGMENT_BYTES, Segments
 
 SEGMENTS = "segments"
 FILE = "broker.sqlite3"
+INCARNATION = "incarnation"
 
 _KIND = Kind(
     "a broker's store",
@@ -43,7 +45,8 @@ class BrokerStore:
     once as like; whatever was appended or put before the call is durable when it returns. ``recent_bytes`` of the log's
     end and the marks of so many ``origins`` are kept in memory, and all notes. What was published under a key
     (``origins.KEY``) is remembered for the next ``keys`` messages, all else for good. Commits of ``segmented`` bytes
-    and more go to segments (``segments.py``) of ``segment_bytes`` each.
+    and more go to segments (``segments.py``) of ``segment_bytes`` each. The incarnation is at least
+    ``least_incarnation``.
     """
 
     def __init__(
@@ -57,12 +60,14 @@ class BrokerStore:
         keys: int = KEYS,
         segmented: int = LEAST_BYTES,
         segment_bytes: int = SEGMENT_BYTES,
+        least_incarnation: int = 1,
     ) -> None:
         self._folder = Folder(Path(folder))
         self.path = self._folder.path / FILE
         self.log: SqliteLog | None = None
         self.warnings: tuple[str, ...] = ()
         """What was found damaged and given up; whoever opens a store has to show them."""
+        self._least_incarnation = least_incarnation
         self._committing = Lock()
         self._connections: list[sqlite3.Connection] = []
         try:
@@ -89,7 +94,7 @@ class BrokerStore:
                 )
                 self.warnings = opened.warnings
             self.incarnation = self._rise()
-            """How many times this store has been opened; on disk before anybody sees it."""
+            """Rises with each opening; on disk before anybody sees it."""
 
     @property
     def dirty(self) -> bool:
@@ -166,10 +171,23 @@ class BrokerStore:
             self._folder.release()
 
     def _rise(self) -> int:
+        """The next incarnation, in a file of its own first: without its write-ahead log SQLite has an older one."""
+        row = self._writer.execute("SELECT value FROM facts WHERE name = 'incarnation'").fetchone()
+        file = self._folder.path / INCARNATION
+        risen = max(int(row[0]) + 1, _number_in(file) + 1, self._least_incarnation)
+        put_file(file, b"%d\n" % risen, durable=True)
         with transaction(self._writer):
-            self._writer.execute("UPDATE facts SET value = value + 1 WHERE name = 'incarnation'")
-            row = self._writer.execute("SELECT value FROM facts WHERE name = 'incarnation'").fetchone()
-        return int(row[0])
+            self._writer.execute("UPDATE facts SET value = ? WHERE name = 'incarnation'", (risen,))
+        return risen
+
+
+def _number_in(file: Path) -> int:
+    """What stands in a file; 0 where nothing sensible does."""
+    try:
+        text = file.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return 0
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
 
 
 def repair_store(folder: Path) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from semcast.net.broker import BrokerHost
 from semcast.net.config import Deployed
 from semcast.net.coordinator import CoordinatorHost
 from semcast.net.coordinator_store import SqliteCoordinatorStore
+from semcast.net.database import explained_io
+from semcast.net.disk import Troubled, put_file, when_writable
 from semcast.net.host import Host, log
 from semcast.net.http import HttpFront
 from semcast.net.mqtt import MqttFront
@@ -29,13 +31,14 @@ _ADDRESS, _PID = "address", "pid"
 Failed = Callable[[str, BaseException], None]
 
 
-async def started(host: BrokerHost | CoordinatorHost, address: str, folder: Path) -> None:
+async def started(
+    host: BrokerHost | CoordinatorHost, address: str, folder: Path, troubled: Troubled | None = None
+) -> None:
     """Start a host; where any port will do, at the one it had before, so that others find it again."""
     host.fronts.append(HttpFront(host))
     where, port = split_address(address)
     kept = folder / _ADDRESS
-    folder.mkdir(parents=True, exist_ok=True)
-    _put(folder / _PID, str(os.getpid()))
+    await when_writable(host.name, lambda: put_file(folder / _PID, b"%d\n" % os.getpid()), troubled)
     if port == 0:
         with contextlib.suppress(OSError, SemcastError):
             before = split_address(kept.read_text().strip())[1]
@@ -45,21 +48,17 @@ async def started(host: BrokerHost | CoordinatorHost, address: str, folder: Path
             except SemcastError as error:
                 log.warning("%s; taking another port", error)
     await host.start(address)
-    _put(kept, host.address)
-
-
-def _put(file: Path, text: str) -> None:
-    """Write a small file; whoever reads it meanwhile sees the old text or the new."""
-    new = file.with_suffix(".new")
-    new.write_text(text + "\n")
-    os.replace(new, file)
+    await when_writable(host.name, lambda: put_file(kept, f"{host.address}\n".encode()), troubled)
 
 
 def coordinator_store(deployed: Deployed) -> CoordinatorStore:
     """What the coordinators of a deployment share."""
     url = deployed.config.coordinators.store
     if url is None:
-        deployed.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            deployed.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise explained_io(error, deployed.folder) from error
         return SqliteCoordinatorStore(deployed.folder / "coordinator.db")
     if not url.startswith(("postgresql://", "postgres://")):
         raise SemcastError(f"coordinators.store: {url!r} is no postgresql://… address")
@@ -68,13 +67,14 @@ def coordinator_store(deployed: Deployed) -> CoordinatorStore:
     return PostgresCoordinatorStore(url)
 
 
-async def start_coordinator(deployed: Deployed, name: str, failed: Failed | None = None) -> CoordinatorHost:
-    """Start one coordinator of a deployment."""
+async def start_coordinator(
+    deployed: Deployed, name: str, failed: Failed | None = None, troubled: Troubled | None = None
+) -> CoordinatorHost:
+    """Start one coordinator of a deployment; ``troubled`` hears why nothing can be written, while that is so."""
     number = deployed.config.coordinator_names().index(name)
-    host = CoordinatorHost(
-        name, deployed.view(), coordinator_store(deployed), seed=deployed.config.seed + number, failed=failed
-    )
-    await started(host, deployed.listen(name), deployed.folder / name)
+    store = await when_writable(name, lambda: coordinator_store(deployed), troubled)
+    host = CoordinatorHost(name, deployed.view(), store, seed=deployed.config.seed + number, failed=failed)
+    await started(host, deployed.listen(name), deployed.folder / name, troubled)
     return host
 
 
@@ -123,15 +123,23 @@ async def start_broker(
     executor: ThreadPoolExecutor | None = None,
     failed: Failed | None = None,
     coordinators: Sequence[str] = (),
+    troubled: Troubled | None = None,
 ) -> BrokerHost:
-    """Start one broker of an overlay of which a coordinator is known; others may come up at these addresses."""
+    """Start one broker of an overlay of which a coordinator is known; others may come up at these addresses.
+
+    Where nothing can be written it waits until something can; ``troubled`` hears why.
+    """
     view.roles(name)  # who is none is told before it waits
     await asyncio.get_running_loop().run_in_executor(None, warm, view.languages())
-    host = BrokerHost(name, view, folder, coordinators=coordinators, executor=executor, failed=failed)
+    host = await when_writable(
+        name,
+        lambda: BrokerHost(name, view, folder, coordinators=coordinators, executor=executor, failed=failed),
+        troubled,
+    )
     for warning in host.store.warnings:
         log.warning("%s: %s", name, warning)
     host.fronts.append(MqttFront(host))
-    await started(host, address, folder)
+    await started(host, address, folder, troubled)
     return host
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
 from pathlib import Path
 from zlib import crc32
 
-from semcast.net.database import StoreError
+from semcast.net.database import StoreError, explained_io
 
 _LOCK = "lock"
+_PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""What may be over at the next try."""
 
 
 class Folder:
@@ -27,6 +30,8 @@ class Folder:
             make_folder(path)
             self._lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
+            if error.errno in _PASSING:
+                raise explained_io(error, path) from error
             raise StoreError(f"{path} cannot be used as a broker's folder: {error.strerror or error}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -31,6 +31,8 @@ class Part:
         self.restarts = 0
         self.process: Process | None = None
         self.ready = asyncio.Event()
+        self.waits_until = float("-inf")
+        """It has said that its disk takes nothing, and is not late before this moment."""
 
     @property
     def pid(self) -> int | None:
@@ -77,12 +79,12 @@ class Processes:
         self._keepers.append(asyncio.create_task(self._kept(part)))
 
     async def _all_ready(self, names: list[str]) -> None:
-        waiting = [asyncio.create_task(self.parts[name].ready.wait()) for name in names]
-        _, late = await asyncio.wait(waiting, timeout=_START_S)
-        for task in late:
-            task.cancel()
-        if late:
-            missing = [name for name in names if not self.parts[name].ready.is_set()]
+        loop, begun = asyncio.get_running_loop(), asyncio.get_running_loop().time()
+        while missing := [name for name in names if not self.parts[name].ready.is_set()]:
+            due = max(begun + _START_S, *(self.parts[name].waits_until for name in missing))
+            if loop.time() < due:
+                await asyncio.sleep(0.05)
+                continue
             await self.stop()
             raise SemcastError(f"not started within {_START_S:g} s: {', '.join(missing)}; what they said is above")
 
@@ -110,8 +112,12 @@ class Processes:
         assert part.process.stdout is not None
         async for line in part.process.stdout:
             with contextlib.suppress(ValueError, KeyError, TypeError):
-                part.address = json.loads(line)["address"]
-                part.ready.set()
+                told = json.loads(line)
+                if "waiting" in told:
+                    part.waits_until = asyncio.get_running_loop().time() + _START_S
+                else:
+                    part.address = told["address"]
+                    part.ready.set()
         await part.process.wait()
 
     async def stop(self) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from semcast.model import SemcastError
+from semcast.net.disk import Troubled, put_file, when_writable
 from semcast.net.embedded import ask_overlay
 from semcast.net.host import log
 from semcast.net.view import OverlayView
@@ -16,7 +16,7 @@ _FILE = "overlay.json"
 _PATIENCE_S, _SHORT_S = 60.0, 3.0
 
 
-async def overlay_of(coordinators: list[str], folder: Path) -> OverlayView:
+async def overlay_of(coordinators: list[str], folder: Path, troubled: Troubled | None = None) -> OverlayView:
     """What coordinators say of the overlay, or, when none answers for a while, what they said last time."""
     kept = folder / _FILE
     known = kept.exists()
@@ -27,8 +27,7 @@ async def overlay_of(coordinators: list[str], folder: Path) -> OverlayView:
             raise
         log.warning("%s; starting with what was known last time", error)
         return OverlayView.decoded(kept.read_bytes())
-    folder.mkdir(parents=True, exist_ok=True)
-    new = kept.with_suffix(".new")
-    new.write_bytes(msgspec.json.format(view.encoded()))
-    os.replace(new, kept)
+    text = msgspec.json.format(view.encoded())
+    if not known or kept.read_bytes() != text:
+        await when_writable(folder.name, lambda: put_file(kept, text), troubled)
     return view

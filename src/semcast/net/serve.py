@@ -83,9 +83,18 @@ class Ending:
 async def serve(start: Callable[[Ending], Awaitable[Stoppable]], ready: Callable[[Any], None]) -> None:
     """Start something, tell that it is ready, and stop it cleanly when the end comes."""
     ending = Ending()
-    served = await start(ending)
+    starting = asyncio.ensure_future(start(ending))
+    stopped = asyncio.ensure_future(ending.wait())
+    await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():  # it may wait for a disk, or for somebody who does not answer
+        starting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await starting
+        await stopped
+        return
+    served = await starting
     try:
         ready(served)
-        await ending.wait()
+        await stopped
     finally:
         await served.stop()

@@ -13,13 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 
 from semcast.matching import Language
 from semcast.matching.matches import Matches
 from semcast.model import Kind, Schema, SemcastError
-from semcast.pipeline.messages import Matched, Source, prepared, reason
+from semcast.pipeline.failures import failing_at
+from semcast.pipeline.messages import Matched, Source, prepared
 from semcast.pipeline.tally import Tally
 
 Number = TypeVar("Number", np.int32, np.float64)
@@ -59,10 +58,8 @@ def collect_matches(
         _check(source, column.name, "name the source of messages")
     if time is not None:
         _check(source, time, "tell the time of messages")
-    try:
+    with failing_at(str(source.path)):
         return _collected(source, chosen, profiles, schema, column, time)
-    except (PySparkException, Py4JJavaError) as error:
-        raise SemcastError(f"{source.path}: {reason(error)}") from error
 
 
 def _check(source: Source, column: str, purpose: str) -> None:

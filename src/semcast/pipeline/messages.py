@@ -9,7 +9,6 @@ counts once.
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,9 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
 from pyspark import TaskContext
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
@@ -32,6 +29,7 @@ from semcast.matching.matches import Matches
 from semcast.matching.payloads import COLUMN
 from semcast.model import Kind, Schema, SemcastError
 from semcast.pipeline.documents import documents
+from semcast.pipeline.failures import failing_at
 from semcast.pipeline.files import data_files
 from semcast.pipeline.lines import Piece, count_lines, lines, pieces
 from semcast.pipeline.match import shared
@@ -150,10 +148,8 @@ def match_messages(
     source: Source, chosen: Language[Any], records: Sequence[ProfileRecord], schema: Schema | None, out: Path
 ) -> Tally:
     """Match all messages; write one JSON line per message that any profile matches, in order, to ``out``."""
-    try:
+    with failing_at(str(source.path)):
         return _match_messages(source, chosen, records, schema, out)
-    except (PySparkException, Py4JJavaError) as error:
-        raise SemcastError(f"{source.path}: {reason(error)}") from error
 
 
 def _match_messages(
@@ -319,18 +315,3 @@ def _join(parts: Path, splits: Sequence[Split], out: Path, tasks: int) -> Tally:
         )
     partial.replace(out)
     return total
-
-
-_DAMAGE = re.compile(
-    r"is not a Parquet file|Could not read footer|EOFException|Unexpected end of|CRC|not in GZIP format"
-    r"|Truncated compressed stream|decompress failed|zlib inflate failed"
-)
-
-
-def reason(error: Exception) -> str:
-    """What Spark says went wrong, without its class names and stack."""
-    text = str(error)
-    if _DAMAGE.search(text):
-        return "cannot be read; the file is damaged or only half written"
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
-    return lines[0][:300] if lines else type(error).__name__

@@ -21,6 +21,7 @@ from semcast.model.message import Message
 from semcast.net.clients.messages import Received
 from semcast.profiles.relational.literals import moment
 from semcast.protocol.streams import Stream
+from semcast.protocol.values import encoded
 
 ID, TIME, KEY, HEADERS, TOPIC = "_id", "_time", "_key", "_headers", "_topic"
 _BESIDE = {
@@ -41,7 +42,6 @@ _OTHERS: dict[str, T.DataType] = {
     "timestamp": T.TimestampType(),
     "number": T.DoubleType(),
 }
-_encode = msgspec.json.Encoder().encode
 
 
 def columns_of(stream: Stream) -> T.StructType:
@@ -111,7 +111,7 @@ class Outgoing:
             payload = row.get(_PAYLOAD)
             body = payload.encode() if isinstance(payload, str) else payload or b""
         else:
-            body = _encode({name: _plain(value) for name, value in row.items() if value is not None})
+            body = encoded({name: _plain(value) for name, value in row.items() if value is not None})
         pairs = headers.items() if isinstance(headers, dict) else headers or ()
         return Message(self._stream, body, topic, _millis(at, now_ms), key, tuple((str(k), str(v)) for k, v in pairs))
 

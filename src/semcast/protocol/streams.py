@@ -17,8 +17,8 @@ from semcast.model.tables import Part
 from semcast.profiles.relational.literals import moment
 from semcast.protocol.filters import canonical
 from semcast.protocol.framing import MAX_MESSAGE
+from semcast.protocol.values import Range, decoded, range_of, shown
 
-_SHOWN = 40
 _PYTHON: dict[Kind, tuple[type, ...]] = {
     Kind.NUMBER: (int, float),
     Kind.STRING: (str,),
@@ -51,6 +51,12 @@ class Stream(Part, frozen=True, kw_only=True, dict=True):
     def kinds(self) -> Schema | None:
         return Schema(self.schema) if self.schema else None
 
+    @cached_property
+    def _attributes(self) -> list[tuple[str, Kind, Range | None]]:
+        """Each attribute with its kind and, where that is a number, what its declared type can hold."""
+        found = self.kinds.items() if self.kinds is not None else ()
+        return [(name, kind, range_of(self.schema[name]) if kind is Kind.NUMBER else None) for name, kind in found]
+
     def canonical(self, text: str) -> str:
         """A profile's canonical text; ProfileError where it is none, or asks for what the schema does not have."""
         chosen = language(self.language)
@@ -67,36 +73,41 @@ class Stream(Part, frozen=True, kw_only=True, dict=True):
 
         Refused are those that ``refusal`` refuses; a refused one says nothing.
         """
-        decode = msgspec.json.Decoder().decode
         found: list[dict[str, Any]] = []
         refused: set[int] = set()
         for at, payload in enumerate(payloads):
-            try:
-                row = decode(payload)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                row = None
-            if type(row) is not dict:
+            row, reason = decoded(payload)
+            if reason is not None or type(row) is not dict:
                 refused.add(at)
                 row = {}
             found.append(row)
-        for name, kind in (self.kinds or {}).items():
+        for name, kind, limits in self._attributes:
             values = [_nested(row, name) for row in found] if "." in name else [row.get(name) for row in found]
             if not set(map(type, values)) <= _CERTAIN[kind]:
                 refused |= {at for at, value in enumerate(values) if value is not None and not _is(value, kind)}
+            if limits is not None:
+                _, low, high = limits
+                beyond = {
+                    at for at, value in enumerate(values) if isinstance(value, int | float) and not low <= value <= high
+                }
+                refused |= beyond
         reasons = {at: self._no_row(payloads[at]) or "" for at in sorted(refused)}
         return [{} if at in reasons else row for at, row in enumerate(found)] if reasons else found, reasons
 
     def _no_row(self, payload: bytes) -> str | None:
-        try:
-            row = msgspec.json.decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return f"the payload is no JSON: {error}"
+        row, reason = decoded(payload)
+        if reason is not None:
+            return reason
         if type(row) is not dict:
-            return f"the payload is no JSON object but {_shown(row)}"
-        for name, kind in (self.kinds or {}).items():
+            return f"the payload is no JSON object but {shown(row)}"
+        for name, kind, limits in self._attributes:
             value = _nested(row, name)
-            if value is not None and not _is(value, kind):
-                return f"{name!r} should be a {kind}, and is {_shown(value)}"
+            if value is None:
+                continue
+            if not _is(value, kind):
+                return f"{name!r} should be a {kind}, and is {shown(value)}"
+            if limits is not None and not limits.low <= value <= limits.high:
+                return limits.refusal(name, value)
         return None
 
 
@@ -131,11 +142,6 @@ def _no_xml(payload: bytes) -> str | None:
         return "the payload is empty, and should be XML"
     found = tree_of(payload, parser(None))
     return f"the payload cannot be read as XML: {found}" if isinstance(found, Refusal) else None
-
-
-def _shown(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 class Streams:

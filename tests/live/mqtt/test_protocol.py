@@ -28,6 +28,14 @@ def port(overlay: Overlay) -> int:
 # --- connecting
 
 
+def named(name: str, packet: mqtt5.Packet) -> bytes:
+    """A packet with a name that the codec does not write; a question mark stands where it is forbidden."""
+    forbidden = name.translate(str.maketrans("+#\0", "???"))
+    data = packet.write()
+    assert data.count(forbidden.encode()) == 1
+    return data.replace(forbidden.encode(), name.encode())
+
+
 def test_connack_says_what_is_not_offered(port: int) -> None:
     with connected(port) as client:
         connack = client.connack
@@ -59,6 +67,16 @@ def test_what_cannot_be_is_refused_when_a_client_connects(port: int, options: di
         assert client.connack.reason_code == code
         assert client.connack.reason_str
         assert client.receive() is None
+
+
+@pytest.mark.parametrize("name", ["w/+", "w/#", "w\0"])
+def test_a_will_cannot_have_a_topic_that_no_message_can_have(port: int, name: str) -> None:
+    raw = Raw(port)
+    will = mqtt5.Will(name.translate(str.maketrans("+#\0", "???")))
+    raw.socket.sendall(named(name, mqtt5.ConnectPacket("x", will=will)))
+    assert raw.expect(mqtt5.ConnAckPacket).reason_code == 0x90
+    assert raw.receive() is None
+    raw.close()
 
 
 def test_the_first_packet_has_to_be_connect(port: int) -> None:
@@ -117,6 +135,15 @@ def test_ping_is_answered(port: int) -> None:
         (mqtt5.PublishPacket("a", b"", topic_alias=65).write(), 0x94),
         (mqtt5.PublishPacket("", b"", topic_alias=7).write(), 0x82),
         (mqtt5.PublishPacket("$SYS/a", b"").write(), 0x90),
+        (named("a/+", mqtt5.PublishPacket("a/?", b"")), 0x90),
+        (named("#", mqtt5.PublishPacket("?", b"")), 0x90),
+        (named("a/#/b", mqtt5.PublishPacket("a/?/b", b"", topic_alias=2)), 0x90),
+        (named("a\0b", mqtt5.PublishPacket("a?b", b"")), 0x90),
+        (named("b/#", mqtt5.PublishPacket("a", b"", response_topic="b/?")), 0x82),
+        (b"\x82\x03\x00\x01\x00", 0x82),  # SUBSCRIBE without a filter
+        (b"\xa2\x03\x00\x01\x00", 0x82),  # UNSUBSCRIBE without a filter
+        (mqtt5.PublishPacket("quotes", b'{"price": 1e400}').write(), 0x99),
+        (mqtt5.PublishPacket("quotes", b'{"price": %b}' % (b"1" * 400)).write(), 0x99),
         (mqtt5.PublishPacket("quotes", b"no json").write(), 0x99),
     ],
 )
@@ -144,6 +171,30 @@ def test_refusals_are_acknowledged_with_their_reason_and_in_order(port: int) -> 
         assert [ack.reason_code.value for ack in found] == [0, 0x99, 0x90, 0x99, 0]
         assert found[1].reason_str == "'price' should be a number, and is \"dear\""
         assert found[2].reason_str == "'quotes' is a relational stream: its only topic is 'quotes'"
+
+
+def test_topics_with_wildcards_are_refused_in_their_acknowledgement_and_behind_an_alias_too(port: int) -> None:
+    with connected(port) as client:
+        one = mqtt5.QoS(1)
+        client.socket.sendall(named("a/+", mqtt5.PublishPacket("a/?", b"1", qos=one, packet_id=1)))
+        client.socket.sendall(named("a\0", mqtt5.PublishPacket("a?", b"2", qos=one, packet_id=2)))
+        client.socket.sendall(named("b/#", mqtt5.PublishPacket("b/?", b"3", qos=one, packet_id=3, topic_alias=1)))
+        client.send(mqtt5.PublishPacket("", b"4", qos=one, packet_id=4, topic_alias=1))
+        client.send(mqtt5.PublishPacket("a/b", b"5", qos=one, packet_id=5))
+        found = [client.expect(mqtt5.PubAckPacket) for _ in range(5)]
+        assert [ack.reason_code.value for ack in found] == [0x90, 0x90, 0x90, 0x90, 0]
+        assert found[0].reason_str == "'a/+' has a wildcard: only filters may have + and #"
+
+
+def test_a_3_1_1_client_is_left_over_a_topic_with_a_wildcard_since_no_acknowledgement_could_tell(port: int) -> None:
+    for qos in (0, 1):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
+            raw.sendall(b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01x")
+            assert raw.recv(4) == b"\x20\x02\x00\x00"
+            number = b"\x00\x01" * qos
+            body = b"\x00\x03a/+" + number + b"x"
+            raw.sendall(bytes((0x30 | qos << 1, len(body))) + body)
+            assert raw.recv(1) == b""
 
 
 def test_a_topic_alias_stands_for_its_topic(port: int) -> None:

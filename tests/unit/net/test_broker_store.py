@@ -24,7 +24,7 @@ def test_a_folder_is_made_with_its_parents_and_can_be_opened_again(tmp_path: Pat
     folder = tmp_path / "a" / "b"
     BrokerStore(folder, source=True).close()
     store = BrokerStore(str(folder), source=True)
-    assert sorted(path.name for path in folder.iterdir() if "-" not in path.name) == [FILE, "lock"]
+    assert sorted(path.name for path in folder.iterdir() if "-" not in path.name) == [FILE, "incarnation", "lock"]
     store.close()
     store.close()
 

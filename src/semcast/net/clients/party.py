@@ -7,8 +7,6 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from semcast.model import SemcastError
 from semcast.model.message import Message, ProfileText
 from semcast.net.clients.appending import Appending
@@ -19,6 +17,7 @@ from semcast.protocol.frames import AnyFrame, Beat, ProtocolError
 from semcast.protocol.machine import Settings
 from semcast.protocol.streams import Streams
 from semcast.protocol.subscriber import Subscriber
+from semcast.protocol.values import encoded
 
 
 class Party:
@@ -76,7 +75,7 @@ class Party:
         if isinstance(payload, str):
             payload = payload.encode()
         elif not isinstance(payload, bytes):
-            payload = msgspec.json.encode(payload)
+            payload = encoded(payload)
         at = round(1000 * self.overlay_time()[0]) if time_ms is None else time_ms
         return Message(stream, payload, topic, at, key, tuple((headers or {}).items()))
 

@@ -52,6 +52,8 @@ class Publishing:
         self._room.set()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._error: SemcastError | None = None
+        """Why it takes nothing more."""
 
     def begin(self) -> None:
         self._runner.start()
@@ -70,14 +72,12 @@ class Publishing:
         reason = self._party.streams.refusal(message)
         if reason is not None:
             raise Refused(reason)
-        if self._runner.over:
-            raise SemcastError("the publisher is closed")
-        return self._enqueue([message])
+        return self.offer_all([message])
 
     def offer_all(self, messages: Sequence[Message]) -> asyncio.Future[Receipt]:
         """Like ``offer`` for messages that are known to fit, one at least; done when the last of them is durable."""
         if self._runner.over:
-            raise SemcastError("the publisher is closed")
+            raise self._error or SemcastError("the publisher is closed")
         return self._enqueue(messages)
 
     def _enqueue(self, messages: Sequence[Message]) -> asyncio.Future[Receipt]:
@@ -97,7 +97,7 @@ class Publishing:
         return list(await asyncio.gather(*[await self.put(message) for message in messages]))
 
     async def drained(self) -> None:
-        """Wait until everything that was put is durable, or refused."""
+        """Wait until everything that was put is durable, refused or given up."""
         await self._idle.wait()
 
     async def stop(self, patience_s: float = 10.0) -> None:
@@ -133,7 +133,7 @@ class Publishing:
                 if receipt is not None and not receipt.done():
                     receipt.set_exception(Refused(command.details["reason"]))
             elif isinstance(command, Note) and command.what == "behind":
-                self._give_up(OutOfTurn(**command.details))
+                self._runner.fail(OutOfTurn(**command.details))  # the source would say so for ever
         if len(self._receipts) < _WAITING // 2:
             self._room.set()
         if not self._receipts:
@@ -147,9 +147,17 @@ class Publishing:
                 receipt.set_result(Receipt(self.source, number))
 
     def _failed(self, error: BaseException) -> None:
-        self._give_up(SemcastError(f"the publisher cannot go on: {error}"))
+        if not isinstance(error, SemcastError):
+            error = SemcastError(f"the publisher cannot go on: {error}")
+        self._error = error
+        self._give_up(error)
 
     def _give_up(self, error: SemcastError) -> None:
-        for receipt in self._receipts:
+        """Nobody hears of what is under way any more: those who wait for it, or for room, must not wait for ever."""
+        given_up, self._receipts = self._receipts, deque()
+        self._new = []
+        for receipt in given_up:
             if receipt is not None and not receipt.done():
                 receipt.set_exception(error)
+        self._room.set()
+        self._idle.set()

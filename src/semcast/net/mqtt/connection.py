@@ -155,6 +155,8 @@ class MqttConnection(asyncio.Protocol):
                 self._publishing.publish(packet)
             case mqtt5.PubAckPacket():
                 self._session.acknowledged(packet.packet_id)
+            case mqtt5.SubscribePacket(topic_filters=[]) | mqtt5.UnsubscribePacket(patterns=[]):
+                raise MqttError(Disconnect.PROTOCOL_ERROR, "a packet that names no filter asks for nothing")
             case mqtt5.SubscribePacket():
                 self._do(self._subscribe(self._session, packet))
             case mqtt5.UnsubscribePacket():
@@ -181,7 +183,8 @@ class MqttConnection(asyncio.Protocol):
         self._will = packet.will
         session, present = self._front.connect(self, packet, assigned or packet.client_id)
         self._session = session
-        self._publishing = Publishing(self._front, session, self.send, tells=packet.request_problem_info)
+        codes = self._reader.version != 4
+        self._publishing = Publishing(self._front, session, self.send, tells=self._tells, codes=codes)
         self.send(self._welcome(packet, session, present, assigned))
         self._heard_at, self._keep_alive_s = self._loop.time(), 1.5 * packet.keep_alive
         if self._timer is not None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from semcast.model import SemcastError
 from semcast.model.message import Message, ProfileText
+from semcast.net.mqtt.wire import fitting
 from semcast.profiles.topic import from_mqtt
 from semcast.protocol.streams import Streams
 
@@ -18,6 +19,7 @@ _EVERYTHING = {"relational": "TRUE", "xpath": "/*"}
 """The profile that all messages of a stream match."""
 _WILD = frozenset("#+")
 _SHARE = "$share/"
+_SHOWN = 80
 
 
 class Shared(NamedTuple):
@@ -37,6 +39,14 @@ def shared(filter: str) -> Shared | None:
     return Shared(group, rest)
 
 
+def check_topic(topic: str) -> None:
+    """SemcastError where a name is none that a message may have: wildcards belong to filters (MQTT 5, 4.7.1)."""
+    if _WILD & set(topic):
+        raise SemcastError(f"{fitting(topic, _SHOWN)!r} has a wildcard: only filters may have + and #")
+    if "\0" in topic:
+        raise SemcastError("a topic cannot hold the character U+0000")
+
+
 class Names:
     """Topics and filters, as the declared streams give them a meaning."""
 
@@ -48,6 +58,7 @@ class Names:
         """The stream that a message is published on, and its topic there; SemcastError where there is none."""
         if topic.startswith("$"):
             raise SemcastError("topics that begin with '$' are not offered here")
+        check_topic(topic)
         first, deeper, _ = topic.removeprefix("/").partition("/")
         if first in self._streams.declared and first not in self._topics:
             if deeper:
@@ -80,6 +91,8 @@ class Names:
         """
         if filter.startswith("$"):
             raise SemcastError("topics that begin with '$' are not offered here")
+        if "\0" in filter:
+            raise SemcastError("a filter cannot hold the character U+0000")
         first, _, rest = filter.removeprefix("/").partition("/")
         if stream is not None and stream not in self._streams.declared:
             raise SemcastError(f"there is no stream {stream!r}; there is {', '.join(self._streams.declared)}")

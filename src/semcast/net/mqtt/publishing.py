@@ -14,6 +14,7 @@ from mqtt5 import PubAckReasonCode as PubAck
 from semcast.model import SemcastError
 from semcast.model.message import Message
 from semcast.net.clients.messages import Receipt
+from semcast.net.mqtt.names import check_topic
 from semcast.net.mqtt.properties import FROM, message_of
 from semcast.net.mqtt.session import Session
 from semcast.net.mqtt.wire import MqttError, fitting
@@ -38,9 +39,17 @@ class Publishing:
     """Hands a client's messages over, and acknowledges each, in the order in which they came, when it is durable."""
 
     def __init__(
-        self, front: MqttFront, session: Session, send: Callable[[mqtt5.Packet], None], *, tells: bool
+        self,
+        front: MqttFront,
+        session: Session,
+        send: Callable[[mqtt5.Packet], None],
+        *,
+        tells: bool,
+        codes: bool = True,
     ) -> None:
+        """``tells``: the client wants reasons. ``codes``: its acknowledgements can say that something was refused."""
         self._front, self._session, self._send, self._tells = front, session, send, tells
+        self._codes = codes
         self._acks: deque[tuple[int, asyncio.Future[Receipt] | PubAck, str]] = deque()
         self._aliases: dict[int, str] = {}
         self.known: dict[bytes, Known] = {}
@@ -103,6 +112,11 @@ class Publishing:
             raise MqttError(Disconnect.QOS_NOT_SUPPORTED, "QoS 2 is not offered here: publish with QoS 0 or 1")
         if packet.retain:
             raise MqttError(Disconnect.RETAIN_NOT_SUPPORTED, "messages are not retained here: publish without it")
+        if packet.response_topic is not None:
+            try:
+                check_topic(packet.response_topic)
+            except SemcastError as error:
+                raise MqttError(Disconnect.PROTOCOL_ERROR, f"the response topic: {error}") from None
         if packet.subscription_ids:
             raise MqttError(Disconnect.PROTOCOL_ERROR, "a client cannot publish with subscription identifiers")
         if packet.packet_id is not None and len(self._acks) >= RECEIVE_MAX:
@@ -124,7 +138,7 @@ class Publishing:
 
     def _unfit(self, packet: mqtt5.PublishPacket, code: PubAck, reason: str) -> None:
         """Tell why a message is refused: by its acknowledgement, or, where there is none, by the connection's end."""
-        if packet.packet_id is None:
+        if packet.packet_id is None or (code is PubAck.TOPIC_NAME_INVALID and not self._codes):
             raise self._refused(code, reason)
         self._front.count("mqtt refused")
         self._acks.append((packet.packet_id, code, reason))
