@@ -86,3 +86,14 @@ def test_a_batch_holds_at_most_so_many_bytes_but_one_message_at_least() -> None:
     large = Message("news", bytes(FRAME_BYTES * 2 // 3), "a")
     assert sent(made.publish([large, large, message("b")], 0)) == [(0, ["a"])]
     assert sent(play(made, ("s", Published("p", 0, 1)))) == [(1, ["a", "b"])]
+
+
+def test_a_refusal_that_comes_twice_gives_up_one_message() -> None:
+    made = publisher()
+    made.publish([message("a"), message("unfit"), message("b")], 0)
+    tick(made, AGAIN)  # the same frame again, so the source refuses it twice
+    refusal = Refused("p", 0, "no topic", unfit=1)
+    assert sent(play(made, ("s", refusal))) == [(0, ["a", "b"])]
+    assert play(made, ("s", refusal)) == []
+    again = frames(tick(made, 2 * AGAIN), Publish)[0]
+    assert ([m.topic for m in again.messages], again.attempt) == (["a", "b"], 1)

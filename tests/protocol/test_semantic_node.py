@@ -22,7 +22,7 @@ from semcast.protocol.frames import (
     Taken,
 )
 from semcast.protocol.frames.semantic import Interest, Packet
-from semcast.protocol.machine import Command, Congested, Relieved, Settings, Synced
+from semcast.protocol.machine import Command, Congested, Relieved, Settings, Synced, Tick
 from semcast.protocol.semantic_node import SemanticNode
 from semcast.protocol.semantic_source import body_of
 from semcast.protocol.streams import Stream, Streams
@@ -164,6 +164,7 @@ def test_a_client_is_live_at_once_and_its_router_says_what_it_wants() -> None:
     assert delivered(commands) == [6]
     assert unpacked(only(commands, Deliver).body).payload == inner.encode()
     commands = play(node, ("client", Detach("x")), ("client", Detach("y")))
+    commands += play(node, Tick(), at=1.0)
     assert [parse(said.profile) for said in frames(commands, Interest)][-1] == parse("nothing")
 
 

@@ -23,6 +23,7 @@ class Publisher:
         self._waiting: deque[Message] = deque()
         self._sent_at = float("-inf")
         self._in_flight = 0
+        self._attempt = 0
 
     @property
     def waiting(self) -> int:
@@ -42,7 +43,7 @@ class Publisher:
                 return []
             case Received(_, Refused(origin=self.name, expected=int(expected))):
                 return [Note("behind", {"expected": expected})]
-            case Received(_, Refused(origin=self.name, unfit=int(number), reason=reason)) if number >= self._first:
+            case Received(_, Refused(origin=self.name, attempt=self._attempt, unfit=int(number), reason=reason)):
                 return self._given_up(number - self._first, reason, now)
             case Tick() if self._waiting and now - self._sent_at >= self._settings.resend_s:
                 return self._send(now, 0)
@@ -55,13 +56,14 @@ class Publisher:
             return []
         self._sent_at = now
         self._in_flight = skip + len(messages)
-        return [Send(self.source, Publish(self.name, self._first + skip, messages))]
+        return [Send(self.source, Publish(self.name, self._first + skip, messages, 0, self._attempt))]
 
     def _given_up(self, place: int, reason: str, now: float) -> list[Command]:
         """One will never be taken: those behind it take its number, since a source takes in nothing beyond a gap."""
-        if place >= len(self._waiting):
+        if not 0 <= place < len(self._waiting):
             return []
         del self._waiting[place]
+        self._attempt += 1
         return [Note("refused", {"place": place, "reason": reason}), *self._send(now, 0)]
 
     def _published(self, published: Published, now: float) -> list[Command]:

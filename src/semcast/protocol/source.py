@@ -157,7 +157,7 @@ class Source:
         for number, message in enumerate(new, expected):
             unfit = refusal(message)
             if unfit is not None:
-                return [Send(sender, Refused(publish.origin, publish.first, unfit, unfit=number))]
+                return [Send(sender, Refused(publish.origin, publish.first, unfit, unfit=number, attempt=publish.attempt))]
         self._append(publish.origin, expected, new)
         return self._confirming(publish, sender, len(new))
 

@@ -14,6 +14,8 @@ class Publish(Frame, frozen=True, tag="publish"):
     messages: tuple[Message, ...]
     since: int = 0
     """Numbers before this one are not waited for: the origin leaves them out, or is through with them."""
+    attempt: int = 0
+    """One more whenever the origin gave a message up and those behind it took other numbers."""
 
 
 class Append(Frame, frozen=True, tag="append"):
@@ -61,6 +63,8 @@ class Refused(Frame, frozen=True, tag="refused"):
     """The number of a message that will never be taken, and keeps those of its frame out that come with it."""
     epoch: int | None = None
     """The plan that the source follows, where messages were routed by another: they have to be routed anew."""
+    attempt: int = 0
+    """As the publish had it: what was refused before a message was given up says nothing of the numbers after."""
 
 
 class Attach(Frame, frozen=True, tag="attach"):
