@@ -157,7 +157,8 @@ class Source:
         for number, message in enumerate(new, expected):
             unfit = refusal(message)
             if unfit is not None:
-                return [Send(sender, Refused(publish.origin, publish.first, unfit, unfit=number, attempt=publish.attempt))]
+                refused = Refused(publish.origin, publish.first, unfit, unfit=number, attempt=publish.attempt)
+                return [Send(sender, refused)]
         self._append(publish.origin, expected, new)
         return self._confirming(publish, sender, len(new))
 
