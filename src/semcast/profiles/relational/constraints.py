@@ -123,8 +123,23 @@ def both(a: Constraint, b: Constraint) -> Constraint | None:
         return None
     met = _componentwise(sets.intersect, a, b)
     if a.likes or b.likes or a.unlikes or b.unlikes:
-        met = met._replace(likes=a.likes + b.likes, unlikes=a.unlikes + b.unlikes)
+        return _both_with_patterns(met, a, b)
     return settled(met)
+
+
+def _both_with_patterns(met: Constraint, a: Constraint, b: Constraint) -> Constraint | None:
+    """``a`` and ``b`` are settled, so only what one likes and the other does not can contradict each other.
+
+    Settling their union would compare all patterns again for each that a long chain of ANDs adds.
+    """
+    likes, unlikes = tuple(sorted({*a.likes, *b.likes})), tuple(sorted({*a.unlikes, *b.unlikes}))
+    met = met._replace(likes=likes, unlikes=unlikes)
+    if met.ranges.is_points_only:
+        return _settled_string(met)
+    pairs = [(a.likes, b.unlikes), (b.likes, a.unlikes)]
+    if not met.ranges or any(patterns.implies(yes, no) for liked, not_ in pairs for yes in liked for no in not_):
+        return None
+    return met
 
 
 def either(a: Constraint, b: Constraint) -> Constraint | None:
