@@ -6,7 +6,7 @@ one kind. Kinds never mix (no implicit casts), so a disjunction over kinds is se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ _TRUTHS = {
 def numbers(ranges_of: Callable[[Callable[[Any], Any]], Ranges], points: list[Any]) -> Constraint:
     """The numbers in ``ranges_of(reading)``, where a reading is how ``points`` look to a column's type."""
     ranges = ranges_of(lambda point: point)
-    if all(-_EXACT <= point <= _EXACT or float(point) == point for point in points):
+    if (-_EXACT <= min(points) and max(points) <= _EXACT) or all(float(point) == point for point in points):
         return Constraint(Domain.NUMBER, ranges)
     return Constraint(Domain.NUMBER, ranges, doubles=ranges_of(float))
 
@@ -149,6 +149,13 @@ def either(a: Constraint, b: Constraint) -> Constraint | None:
     if holds_within(a, b):
         return b
     return a if holds_within(b, a) else None
+
+
+def any_of(alike: Sequence[Constraint]) -> Constraint:
+    """The constraint that holds where one of ``alike`` does: all of one domain, with the same patterns."""
+    united = alike[0] if len(alike) == 1 else settled(_componentwise(sets.union, *alike))
+    assert united is not None  # none of them is empty
+    return united
 
 
 def holds_within(narrow: Constraint, wide: Constraint) -> bool:

@@ -267,11 +267,7 @@ def _any_of(constraints: list[Constraint]) -> list[Constraint]:
         alike.setdefault((constraint.domain, constraint.likes, constraint.unlikes), []).append(constraint)
     kept: list[Constraint] = []
     for group in alike.values():
-        while len(group) > 1:  # pair by pair: one after the other would be quadratic in a long chain of ORs
-            pairs = zip(group[::2], group[1::2], strict=False)
-            odd = group[-1:] if len(group) % 2 else []
-            group = [merged for a, b in pairs if (merged := c.either(a, b)) is not None] + odd
-        _add(kept, group[0])
+        _add(kept, c.any_of(group))
     return kept
 
 

@@ -85,7 +85,7 @@ class OperandParser:
             return Operand(None, Literal(Kind.BOOLEAN, word == "TRUE"), token.start, token.end)
         if word == "NULL":
             return Operand(None, Literal(None, None), token.start, token.end)
-        if following.type == "OP" and following.value == "(":
+        if following.type == "LIST" or (following.type == "OP" and following.value == "("):
             return self.call(token)
         return None if token.value.lower() in RESERVED else self.attribute(token)
 
@@ -204,5 +204,7 @@ class OperandParser:
         return ProfileError(message, self.text, token.start, length=length, hint=hint)
 
     def unexpected(self, token: Token, wanted: str) -> ProfileError:
+        if token.type == "LIST":
+            token = Token("OP", "(", token.start, token.start + 1)
         found = "the profile ends" if token.type == "END" else f"unexpected {self.text[token.start : token.end]!r}"
         return self.error(f"{found} where {wanted} should stand", token)

@@ -6,8 +6,10 @@ points at its place. Chains of AND and OR become one flat node, so a long chain 
 
 from __future__ import annotations
 
+from itertools import repeat
+
 from semcast.model import Kind, ProfileError, Schema
-from semcast.profiles.relational.lexer import Token
+from semcast.profiles.relational.lexer import Token, items
 from semcast.profiles.relational.likes import MAX_PATTERN_TEXT, MAX_PATTERNS, bounds, refusal, resolve_escape
 from semcast.profiles.relational.operands import Operand, OperandParser
 from semcast.profiles.relational.ranges import comparison
@@ -169,6 +171,10 @@ class _Parser(OperandParser):
         return Not(node) if negated else node
 
     def membership(self, left: Operand) -> Node:
+        token = self.tokens[self.at]
+        if token.type == "LIST":
+            self.at += 1
+            return self.plain_membership(left, token)
         self.expect_operator("(")
         operands = [self.operand()]
         while self.operator(","):
@@ -179,6 +185,16 @@ class _Parser(OperandParser):
         for operand in operands:
             self.check_kind(left, operand)
         return In(left.attribute, tuple(_literal(o) for o in operands))
+
+    def plain_membership(self, left: Operand, token: Token) -> Node:
+        """``IN`` with strings only, or numbers only: what can be wrong with one of them is wrong with the first."""
+        first, values = items(token, self.text)
+        kind = Kind.STRING if first.type == "STRING" else Kind.NUMBER
+        literals = tuple(map(Literal, repeat(kind), values))
+        if left.attribute is None:
+            return Or(tuple(_constant(literal, "=", left.literal) for literal in literals))
+        self.check_kind(left, Operand(None, literals[0], first.start, first.end))
+        return In(left.attribute, literals)
 
     def like(self, left: Operand) -> Node:
         operand = self.operand()
