@@ -91,6 +91,8 @@ def items(token: Token, text: str) -> tuple[Token, list[str] | list[int | float]
     first = find.search(text, token.start)
     assert first is not None
     head = Token("STRING" if strings else "NUMBER", first[0], *first.span())
+    if not strings and "." not in token.value:
+        return head, list(map(int, find.findall(token.value)))
     if not strings:
         return head, [_signed(item) for item in find.findall(token.value)]
     if "\\" in token.value or "''" in token.value:

@@ -33,6 +33,7 @@ from semcast.profiles.relational.syntax import (
 )
 
 MAX_CONJUNCTIONS = 512
+_MAX_SHARED = 256  # points of a box whose shape is remembered
 
 Conjunction = dict[Attribute, Constraint]
 _DOMAINS = {kind: Domain(kind.value) for kind in Kind}
@@ -124,7 +125,9 @@ def boxed(conjunction: Conjunction) -> Box:
         points += unlikes
         if doubles is not None:
             points += doubles.points
-    return Box(_shared(tuple(shape)), tuple(points))
+    shared = tuple(shape)
+    # A long list is seldom asked for twice, and what is remembered stays.
+    return Box(_shared(shared) if len(points) <= _MAX_SHARED else shared, tuple(points))
 
 
 def _by_name(item: tuple[Attribute, Constraint]) -> str:
