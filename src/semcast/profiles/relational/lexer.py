@@ -7,6 +7,7 @@ second possible in Python.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from semcast.model import ProfileError
@@ -84,7 +85,7 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-def items(token: Token, text: str) -> tuple[Token, list[str] | list[int | float]]:
+def items(token: Token, text: str) -> tuple[Token, Sequence[str | int | float]]:
     """The first of a LIST as a token, and the values of all."""
     strings = _ITEM_STRING.match(token.value) is not None
     find = _STRINGS if strings else _NUMBERS

@@ -29,9 +29,12 @@ _PRIVATE = "\ue000\ue001"
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-@lru_cache(maxsize=4096)
 def parts(pattern: str) -> tuple[Part, ...]:
     """The pattern as ("text", literal), ("%", "") and ("_", "") parts; runs of % count once."""
+    return _known_parts(pattern) if len(pattern) <= MAX_LENGTH else _parts(pattern)  # what is remembered stays
+
+
+def _parts(pattern: str) -> tuple[Part, ...]:
     found: list[Part] = []
     for piece in _PIECE.findall(pattern):
         if piece == ANY_ONE and found and found[-1][0] == ANY_RUN:
@@ -43,6 +46,9 @@ def parts(pattern: str) -> tuple[Part, ...]:
         elif not found or found[-1][0] != ANY_RUN:
             found.append((ANY_RUN, ""))
     return tuple(found)
+
+
+_known_parts = lru_cache(maxsize=4096)(_parts)
 
 
 def refusal(pattern: str) -> tuple[str, str] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 from semcast.model import Kind, ProfileError
@@ -100,7 +101,14 @@ class Box(NamedTuple):
 def normal_form(node: Node, text: str) -> tuple[Box, ...]:
     """The boxes of ``node``, each matching something, none within another, in a canonical order."""
     boxes = [boxed(conjunction) for conjunction in _where(node, True, text)]
+    # Each range of a distance is matched by itself, and so is each combination of ranges of several distances.
+    if sum(prod(_ranges_of(slot) for slot in box.shape) for box in boxes) > MAX_CONJUNCTIONS:
+        raise _too_large(text)
     return tuple(sorted(boxes, key=_order)) if len(boxes) > 1 else tuple(boxes)
+
+
+def _ranges_of(slot: Slot) -> int:
+    return (len(slot.sides) + 1) // 2 if isinstance(slot.attribute, Axes) else 1
 
 
 @lru_cache(maxsize=1 << 16)

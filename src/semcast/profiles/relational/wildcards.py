@@ -91,10 +91,8 @@ def holds(plan: Plan, value: str) -> bool:
         return False
     at = plan.first.length
     for segment in plan.inner:
-        if segment.expression is None:
-            found = value.find(segment.text, at, end)
-        else:
-            found = _find(segment, value, at, end)
+        plain = segment.expression is None
+        found = value.find(segment.text, at, end) if plain else _find(segment, value, at, end)
         if found < 0:
             return False
         at = found + segment.length
