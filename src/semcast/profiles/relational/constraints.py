@@ -54,7 +54,7 @@ _TRUTHS = {
 def numbers(ranges_of: Callable[[Callable[[Any], Any]], Ranges], points: list[Any]) -> Constraint:
     """The numbers in ``ranges_of(reading)``, where a reading is how ``points`` look to a column's type."""
     ranges = ranges_of(lambda point: point)
-    if (-_EXACT <= min(points) and max(points) <= _EXACT) or all(float(point) == point for point in points):
+    if (min(points) >= -_EXACT and max(points) <= _EXACT) or all(float(point) == point for point in points):
         return Constraint(Domain.NUMBER, ranges)
     return Constraint(Domain.NUMBER, ranges, doubles=ranges_of(float))
 

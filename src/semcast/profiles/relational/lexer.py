@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from semcast.model import ProfileError
 from semcast.profiles.relational.literals import number
 
 MAX_TEXT_BYTES = 1 << 21
+"""Room for 100,000 values of 18 characters."""
+MAX_TOKENS = 1 << 18
+"""Words, signs and literals; a plain list of IN counts as two, however long it is."""
 
 
 class Token(NamedTuple):
@@ -63,7 +67,7 @@ def tokenize(text: str) -> list[Token]:
     position = 0
     # Each match begins where the last one ended. A search would try all places behind one that is no token, and some
     # tokens are sought to the end of the text from each: 1 MB of unclosed comments would take hours.
-    for found in iter(_TOKEN.scanner(text).match, None):  # type: ignore[attr-defined]
+    for found in islice(iter(_TOKEN.scanner(text).match, None), MAX_TOKENS):  # type: ignore[attr-defined]
         kind = found.lastgroup
         assert kind is not None
         start, position = found.span(kind)
@@ -79,6 +83,11 @@ def tokenize(text: str) -> list[Token]:
             value = value[2:].lstrip()
             start = position - len(value)
         tokens.append(new(Token, (kind, value, start, position)))
+    if len(tokens) >= MAX_TOKENS:
+        raise ProfileError(
+            f"the profile has more than {MAX_TOKENS:,} words and signs", text, position - 1,
+            hint="split it into several profiles of one subscriber, or write IN for alternatives",
+        )  # fmt: skip
     if position != len(text):
         raise _bad_character(text, len(text) - len(text[position:].lstrip()))
     tokens.append(Token("END", "", len(text), len(text)))

@@ -34,6 +34,8 @@ from semcast.profiles.relational.syntax import (
 )
 
 MAX_CONJUNCTIONS = 512
+MAX_UNITING = 1 << 21
+"""Attributes of a disjunction × all conditions in it: each attribute may be the one in which two conjunctions differ."""
 _MAX_SHARED = 256  # points of a box whose shape is remembered
 
 Conjunction = dict[Attribute, Constraint]
@@ -246,7 +248,10 @@ def _joined(conjunctions: list[Conjunction], text: str) -> list[Conjunction]:
         return conjunctions
     while True:
         before = len(conjunctions)
-        for attribute in sorted({a for conjunction in conjunctions for a in conjunction}, key=str):
+        attributes = {a for conjunction in conjunctions for a in conjunction}
+        if len(attributes) * sum(map(len, conjunctions)) > MAX_UNITING:
+            raise _too_many_attributes(len(attributes), text)
+        for attribute in sorted(attributes, key=str):
             conjunctions = _united(conjunctions, attribute)
         if len(conjunctions) > MAX_CONJUNCTIONS:
             raise _too_large(text)
@@ -309,6 +314,13 @@ def lies_within(narrow: Conjunction, wide: Conjunction) -> bool:
         if mine is None or not c.holds_within(mine, constraint):
             return False
     return True
+
+
+def _too_many_attributes(count: int, text: str) -> ProfileError:
+    return ProfileError(
+        f"the alternatives of the profile name {count:,} attributes", text, 0, length=len(text),
+        hint="split them into several profiles",
+    )  # fmt: skip
 
 
 def _too_large(text: str) -> ProfileError:

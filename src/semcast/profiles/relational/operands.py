@@ -136,13 +136,15 @@ class OperandParser:
         return self.typed(value, form, token.start, closing.end)
 
     def attribute(self, token: Token) -> Operand:
-        name, end = token.value, token.end
+        parts, end = [token.value], token.end
         while self.tokens[self.at].value == "." and self.tokens[self.at].type == "OP":
             part = self.tokens[self.at + 1]
             if part.type not in ("WORD", "NAME"):
                 raise self.unexpected(part, "a field's name after the dot")
-            name, end = f"{name}.{part.value}", part.end
+            parts.append(part.value)
+            end = part.end
             self.at += 2
+        name = ".".join(parts)
         if self.schema is not None and name not in self.schema:
             near = self.schema.nearest(name)
             raise ProfileError(
