@@ -367,7 +367,7 @@ def _intervals(sides: tuple[int, ...], segment: Segment, cuts: Cuts, count: int)
         last = column
     if sum(map(len, ends)) % 2:
         ends.append(np.full((1, count), segment.end, np.int64))
-    if len(ends) == 2:
+    if [len(end) for end in ends] == [1, 1]:
         return Interval(*ends)
     bounds = np.concatenate(ends) if ends else np.empty((0, count), np.int64)
     return Interval(bounds[::2], bounds[1::2])

@@ -144,10 +144,12 @@ def implies(narrow: str, wide: str) -> bool:
 
 def _letters(texts: str) -> tuple[str, str]:
     """Two characters that do not occur in ``texts``: private ones, so that the first two nearly always do not."""
-    unused = [letter for letter in _PRIVATE if letter not in texts]
-    if len(unused) < 2:
-        unused += [letter for code in range(0x10FFFF, 0xE001, -1) if (letter := chr(code)) not in texts]
-    return unused[0], unused[1]
+    run, one = _PRIVATE
+    if run not in texts and one not in texts:
+        return run, one
+    used = set(texts)
+    unused = (letter for code in range(ord(run), 0x10FFFF) if (letter := chr(code)) not in used)
+    return next(unused), next(unused)
 
 
 @lru_cache(maxsize=4096)
