@@ -40,6 +40,11 @@ def cpu_s(work: Callable[[], object]) -> float:
     return min(once(), once())
 
 
+def refuse(text: str) -> None:
+    with pytest.raises(ProfileError):
+        relational.parse(text)
+
+
 def match_one(language: Any, profiles: list[str], column: str, value: str | bytes) -> Callable[[], list[int]]:
     """Match one message, of which the value is a column's."""
     matcher = language.matcher([language.parse(text) for text in profiles])
@@ -59,7 +64,7 @@ def test_two_thousand_wildcards_are_refused_with_the_place_and_the_limit() -> No
     refused = "symbol LIKE '" + "%a" * 2000 + "%'"
     with pytest.raises(ProfileError, match="the pattern is 4,001 characters long"):
         relational.parse(refused)
-    assert cpu_s(lambda: pytest.raises(ProfileError, relational.parse, refused)) < 0.1
+    assert cpu_s(lambda: refuse(refused)) < 0.1
 
 
 @pytest.mark.parametrize("size", [10_000, 100_000, LARGEST])
@@ -165,7 +170,7 @@ def test_lists_of_distances_are_refused_before_they_multiply() -> None:
 def test_hostile_texts_are_refused_soon(text: str, message: str) -> None:
     with pytest.raises(ProfileError, match=message):
         relational.parse(text)
-    assert cpu_s(lambda: pytest.raises(ProfileError, relational.parse, text)) < 6.0  # 1.2 s for 60,000 attributes
+    assert cpu_s(lambda: refuse(text)) < 6.0  # 1.2 s for 60,000 attributes
 
 
 def test_a_name_of_half_a_million_parts_is_read_in_one_go() -> None:

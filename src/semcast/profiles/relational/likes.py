@@ -25,7 +25,7 @@ MAX_PATTERN_TEXT = 16_384
 """How many characters these patterns may have together: they are compared with each other."""
 
 _PIECE = re.compile(r"%|_|(?:[^\\%_]++|\\.|\\\Z)+", re.DOTALL)
-_PRIVATE = "\ue000\ue001"
+_PRIVATE = "\ue000", "\ue001"
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 

@@ -35,7 +35,7 @@ from semcast.profiles.relational.syntax import (
 
 MAX_CONJUNCTIONS = 512
 MAX_UNITING = 1 << 21
-"""Attributes of a disjunction × all conditions in it: each attribute may be the one in which two conjunctions differ."""
+"""Attributes of a disjunction × conditions in it: each attribute may be the one in which two conjunctions differ."""
 _MAX_SHARED = 256  # points of a box whose shape is remembered
 
 Conjunction = dict[Attribute, Constraint]
