@@ -74,6 +74,21 @@ def test_long_lists_match_what_brute_force_says(written: list[str], table: pa.Ta
     assert language.matcher(parsed).match(table).pairs().tolist() == expected
 
 
+@given(st.integers(0, 2**32), st.sampled_from([3, 16, 60]), st.sampled_from(["", "NOT "]), tables())
+@settings(max_examples=150, deadline=None)
+def test_profiles_of_one_shape_keep_their_own_lists(seed: int, count: int, no: str, table: pa.Table) -> None:
+    random = Random(seed)
+    written = []
+    for _ in range(4):
+        # Apart from each other: neighbours would be one range.
+        numbers, names = (random.sample(range(0, 400, 2), count) for _ in "ns")
+        listed = ", ".join(f"'v{name:03d}'" for name in names)
+        written.append(f"n {no}IN ({', '.join(map(str, numbers))}) AND s {no}IN ({listed})")
+    parsed = [language.parse(text) for text in written]
+    expected = language.matcher(parsed, engine="brute").match(table).pairs().tolist()
+    assert language.matcher(parsed).match(table).pairs().tolist() == expected
+
+
 @given(profiles(), profiles(), tables())
 @settings(max_examples=400, deadline=None)
 def test_covers_and_overlaps_of_long_lists_fit_what_matches(a: str, b: str, table: pa.Table) -> None:

@@ -104,7 +104,7 @@ def holds(plan: Plan, value: str) -> bool:
 def _find(segment: Segment, value: str, at: int, end: int) -> int:
     """The first place from ``at`` on where a segment with ``_`` lies before ``end``; -1 if there is none."""
     assert segment.expression is not None
-    found = segment.expression.search(value, at, min(end, at + _WINDOW + segment.length))
+    found = segment.expression.search(value, at, min(end, at + _WINDOW + segment.length - 1))
     if found is not None:
         return found.start()
     at += _WINDOW
