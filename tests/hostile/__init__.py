@@ -1,0 +1,1 @@
+"""Attacks with names: what one hostile client may cost."""

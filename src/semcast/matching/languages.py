@@ -80,10 +80,15 @@ class Language(Generic[P]):
         # Engines bring numba, which takes a second to import; parsing and covering need none.
         from semcast.matching.segments import SegmentedMatcher
 
-        return SegmentedMatcher(self._engine(engine), profiles)
+        return SegmentedMatcher(self._engine(engine), profiles, _size)
 
     def _engine(self, name: str) -> Callable[[Sequence[P]], Engine]:
         raise NotImplementedError
+
+
+def _size(profile: Any) -> int:
+    """In units of what most profiles are: a list of 100,000 values counts as some hundreds."""
+    return 1 + (len(profile.text) >> 12)
 
 
 class Relational(Language[relational.Profile]):

@@ -2,13 +2,13 @@
 
 Engines are immutable: a change builds new ones aside and swaps them in by one assignment, so a batch
 that is being matched sees the profiles of one moment. Profiles sit in segments of falling size (as in
-a log-structured merge tree): adding one profile to a million rebuilds only the small segments, and
-removed profiles are masked until they are a quarter of their segment.
+a log-structured merge tree): adding one profile to a million, or to one with 100,000 values, rebuilds
+only the small segments, and removed profiles are masked until they are a quarter of their segment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from threading import Lock
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -35,6 +35,7 @@ class _Segment(NamedTuple, Generic[P]):
     profiles: list[P]
     alive: NDArray[np.bool_]
     masked: int
+    size: int
 
     def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
         matches = self.engine.match(batch)
@@ -51,8 +52,15 @@ class _Segment(NamedTuple, Generic[P]):
 class SegmentedMatcher(Generic[P]):
     """Match batches against profiles that come and go; indices are never reused."""
 
-    def __init__(self, build: Callable[[Sequence[P]], Engine], profiles: Sequence[P] = ()) -> None:
+    def __init__(
+        self,
+        build: Callable[[Sequence[P]], Engine],
+        profiles: Sequence[P] = (),
+        size: Callable[[P], int] | None = None,
+    ) -> None:
+        """``size`` of a profile: what it adds to the work of building an engine; all are alike without it."""
         self._build = build
+        self._size = size
         self._lock = Lock()
         self._segments: tuple[_Segment[P], ...] = ()
         self._waiting: dict[int, P] = {}
@@ -65,7 +73,7 @@ class SegmentedMatcher(Generic[P]):
             return sum(len(s.numbers) - s.masked for s in self._segments) + len(self._waiting)
 
     def __getstate__(self) -> dict[str, object]:
-        return {"_build": self._build, "_segments": self._settle(), "_next": self._next}
+        return {"_build": self._build, "_size": self._size, "_segments": self._settle(), "_next": self._next}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
@@ -120,7 +128,9 @@ class SegmentedMatcher(Generic[P]):
             if not self._waiting:
                 return self._segments
             segments, members = list(self._segments), list(self._waiting.items())
-            while segments and len(segments[-1].numbers) < _GROWTH * len(members):
+            size = self._total(self._waiting.values())
+            while segments and segments[-1].size < _GROWTH * size:
+                size += segments[-1].size
                 members = segments.pop().members() + members
             self._segments = (*segments, self._segment(members))
             self._waiting = {}
@@ -136,4 +146,8 @@ class SegmentedMatcher(Generic[P]):
     def _segment(self, members: list[tuple[int, P]]) -> _Segment[P]:
         profiles = [profile for _, profile in members]
         numbers = np.fromiter((number for number, _ in members), np.int64, len(members))
-        return _Segment(self._build(profiles), numbers, profiles, np.ones(len(members), np.bool_), 0)
+        alive = np.ones(len(members), np.bool_)
+        return _Segment(self._build(profiles), numbers, profiles, alive, 0, self._total(profiles))
+
+    def _total(self, profiles: Collection[P]) -> int:
+        return len(profiles) if self._size is None else sum(map(self._size, profiles))

@@ -42,17 +42,21 @@ def assemble(blocks: Sequence[Block], ends: dict[int, int], width: type[Any]) ->
     access = np.array(sorted({block.access for block in blocks}), np.int64)
     order_of = {attribute: at for at, attribute in enumerate(access.tolist())}
     origins = np.concatenate(([0], np.cumsum([ends[a] + 1 for a in access.tolist()]))).astype(np.int64)
-    profiles = _joined([block.profiles for block in blocks])
+    profiles = _joined([_spread(block.profiles, block) for block in blocks])
     rank = np.empty(len(profiles), np.int64)
     rank[_processing_order(blocks, profiles, order_of)] = np.arange(len(profiles))
-    places = np.split(rank, np.cumsum([len(block.profiles) for block in blocks])[:-1]) if blocks else []
+    ends_at = np.cumsum([block.intervals.low.size for block in blocks])
+    places = [
+        place.reshape(block.intervals.low.shape)
+        for place, block in zip(np.split(rank, ends_at[:-1]) if blocks else [], blocks, strict=True)
+    ]  # [interval, box] in each block
 
     terms = np.empty((len(profiles), 5), np.int64)
     for block, place in zip(blocks, places, strict=True):
         origin = origins[order_of[block.access]]
         terms[place, 0] = block.profiles
-        terms[place, 1] = origin + block.interval.low
-        terms[place, 2] = origin + block.interval.high
+        terms[place, 1] = origin + block.intervals.low
+        terms[place, 2] = origin + block.intervals.high
         terms[place, 3] = order_of[block.access]
     same = terms[1:, 0] == terms[:-1, 0]  # conjunctions of one profile, if it has several, are neighbours
     terms[:, 4] = np.concatenate((same, [False])) | np.concatenate(([False], same)) if len(terms) else 0
@@ -98,11 +102,16 @@ def _processing_order(
     """
     by_profile = np.argsort(profiles, kind="stable")
     ordered = profiles[by_profile]
-    width = _joined([block.interval.high - block.interval.low for block in blocks])
+    width = _joined([(block.intervals.high - block.intervals.low).ravel() for block in blocks])
     if (ordered[1:] == ordered[:-1]).any() or (width == 1).sum() < _MOSTLY * len(width):
         return by_profile
-    place = _joined([(order_of[block.access] << 32) + block.interval.low for block in blocks])
+    place = _joined([((order_of[block.access] << 32) + block.intervals.low).ravel() for block in blocks])
     return by_profile[np.argsort(place[by_profile], kind="stable")]
+
+
+def _spread(values: NDArray[np.int64], block: Block) -> NDArray[np.int64]:
+    """What each box has, for each of its conjunctions."""
+    return np.broadcast_to(values, block.intervals.low.shape).ravel()
 
 
 def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -113,7 +122,7 @@ def _pointers(
     blocks: Sequence[Block], places: Sequence[NDArray[np.int64]], count: Callable[[Block], int]
 ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """CSR pointers over all conjunctions, and for each block where its conjunctions' entries begin."""
-    counts = np.zeros(sum(len(place) for place in places), np.int64)
+    counts = np.zeros(sum(place.size for place in places), np.int64)
     for block, place in zip(blocks, places, strict=True):
         counts[place] = count(block)
     pointers = np.concatenate(([0], np.cumsum(counts)))
@@ -130,16 +139,21 @@ def _lists(
     for block, slot in zip(blocks, slots, strict=True):
         for at, (attribute, intervals) in enumerate(block.lists):
             ends = _ends(intervals)
+            first = used + ends.shape[1] * np.arange(len(ends))  # all conjunctions of a box look at the same bounds
             lists[slot + at, 0] = attribute
-            lists[slot + at, 1] = used + ends.shape[1] * np.arange(len(slot))
-            lists[slot + at, 2] = lists[slot + at, 1] + ends.shape[1]
+            lists[slot + at, 1] = first
+            lists[slot + at, 2] = first + ends.shape[1]
             bounds.append(ends.ravel())
             used += ends.size
     return lists, np.concatenate(bounds) if bounds else np.empty(0, np.uint32), pointers
 
 
-def _ends(intervals: list[Interval]) -> NDArray[np.uint32]:
-    return np.stack([end for i in intervals for end in (i.low, i.high)], axis=1).astype(np.uint32)
+def _ends(intervals: Interval) -> NDArray[np.uint32]:
+    """The bounds of each box's intervals, ascending: [box, bound]."""
+    count, boxes = intervals.low.shape
+    ends = np.empty((boxes, 2 * count), np.uint32)
+    ends[:, ::2], ends[:, 1::2] = intervals.low.T, intervals.high.T
+    return ends
 
 
 def _nears(

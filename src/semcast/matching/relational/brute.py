@@ -18,7 +18,6 @@ from semcast.matching.matches import Matches
 from semcast.model import Kind
 from semcast.profiles.relational import Profile
 from semcast.profiles.relational.geo import distance_km
-from semcast.profiles.relational.likes import matches as like
 from semcast.profiles.relational.parser import parse_syntax
 from semcast.profiles.relational.syntax import (
     And,
@@ -83,6 +82,22 @@ def truth(node: Node, row: Row) -> bool | None:
             if value is None or literal.kind is None:
                 return value is None and literal.kind is None
             return _compare(value, "=", literal)
+
+
+def like(pattern: str, text: str) -> bool:
+    """Does ``text`` match? Letter by letter of the pattern, with all places that can be reached: O(text · pattern)."""
+    reached = [True] + [False] * len(text)
+    letters = iter(pattern)
+    for letter in letters:
+        if letter == "%":
+            first = reached.index(True) if True in reached else len(reached)
+            reached = [place >= first for place in range(len(reached))]
+            continue
+        any_one = letter == "_"
+        if letter == "\\":
+            letter = next(letters, letter)
+        reached = [False] + [ok and (any_one or letter == x) for ok, x in zip(reached, text, strict=False)]
+    return reached[-1]
 
 
 def _value(attribute: Attribute, row: Row) -> Any:

@@ -6,7 +6,7 @@ timestamps, and that everything else is just present. A union column holds value
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from semcast.matching.relational.likes import matching_texts
 from semcast.matching.relational.spaces import (
     NULL_CODE,
     OTHER_CODE,
@@ -104,9 +105,9 @@ def _by_child(column: Array, out: NDArray[Any], write: Callable[[Array, NDArray[
         rows = np.flatnonzero(codes == code)
         if len(rows):
             child = plain(column.field(at))
-            part = np.empty(len(child), out.dtype)
+            part = np.empty((*out.shape[:-1], len(child)), out.dtype)
             write(child, part)
-            out[rows] = part[np.asarray(column.offsets)[rows] if dense else rows]
+            out[..., rows] = part[..., np.asarray(column.offsets)[rows] if dense else rows]
 
 
 def valid(column: Array) -> NDArray[np.bool_]:
@@ -222,17 +223,26 @@ def _write_distinct(column: Array, codes: Any, out: Codes) -> None:
         out[valid(column) == 0] = NULL_CODE
 
 
-def encode_like(column: Array, pattern: str, out: Codes) -> None:
-    """Codes of a LIKE test on a plain column: 0 for a value that is no string, 1 for no match, 2 for a match."""
+def encode_likes(column: Array, tests: Sequence[tuple[int, str]], codes: Codes) -> None:
+    """Codes of LIKE tests on a plain column: 0 where there is no string, 1 for no match, 2 for a match.
+
+    ``tests``: which row of ``codes`` is which pattern's. All patterns at once, so that texts are taken apart once.
+    """
     if isinstance(column, pa.UnionArray):
-        _by_child(column, out, lambda child, part: encode_like(child, pattern, part))
+        found = np.empty((len(tests), len(column)), codes.dtype)
+        inner = [(at, pattern) for at, (_, pattern) in enumerate(tests)]
+        _by_child(column, found, lambda child, part: encode_likes(child, inner, part))
+        codes[[number for number, _ in tests]] = found
         return
-    out[:] = NULL_CODE
-    if pa.types.is_dictionary(column.type) and column.null_count < len(column):
-        found = pc.match_like(column.dictionary, pattern).fill_null(False).to_numpy(zero_copy_only=False)
-        _write_distinct(column, 1 + found, out)
-        if column.null_count:
-            out[valid(column) == 0] = NULL_CODE
+    if not pa.types.is_dictionary(column.type) or column.null_count == len(column):
+        codes[[number for number, _ in tests]] = NULL_CODE
+        return
+    null = np.flatnonzero(valid(column) == 0) if column.null_count else None
+    indices = numpy_values(column.indices)
+    for (number, _), matching in zip(tests, matching_texts(column.dictionary, [p for _, p in tests]), strict=True):
+        codes[number] = (1 + matching)[indices]
+        if null is not None:
+            codes[number, null] = NULL_CODE
 
 
 def encode_numbers(column: Array, out: NDArray[np.float64]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from semcast.matching.matches import Matches
 from semcast.matching.relational import kernels
 from semcast.matching.relational.arrays import assemble
-from semcast.matching.relational.columns import column_at, encode, encode_like, encode_numbers, find_column, plain
+from semcast.matching.relational.columns import column_at, encode, encode_likes, encode_numbers, find_column, plain
 from semcast.matching.relational.index import Builder, Like, shapes_of, spaces_of
 from semcast.matching.relational.spaces import NULL_CODE, Codes, Segment, Space
 from semcast.profiles.relational import Profile
@@ -148,21 +148,23 @@ class RelationalEngine:
         return known[1]
 
     def encode(self, batch: pa.RecordBatch, codes: Codes) -> None:
-        prepared: dict[tuple[int, ...], Any] = {}  # attribute and LIKE tests of one column share its dictionary
-        for attribute, path, out in zip(self.attributes, self.paths(batch.schema), codes, strict=False):
+        numbers: dict[tuple[int, ...], list[int]] = {}  # attribute and LIKE tests of one column share its dictionary
+        for number, path in enumerate(self.paths(batch.schema)[: len(self.attributes)]):
             if path is None:
-                out[:] = NULL_CODE
-                continue
-            column = prepared.get(tuple(path))
-            if column is None:
-                column = prepared[tuple(path)] = plain(column_at(batch, path))
-            self.encode_column(attribute, column, out)
+                codes[number] = NULL_CODE
+            else:
+                numbers.setdefault(tuple(path), []).append(number)
+        for place, mine in numbers.items():
+            self.encode_column(mine, plain(column_at(batch, list(place))), codes)
 
-    def encode_column(self, attribute: str | Like, column: Any, out: Codes) -> None:
-        if isinstance(attribute, Like):
-            encode_like(column, attribute.pattern, out)
-        else:
-            encode(column, self.spaces[attribute], out)
+    def encode_column(self, numbers: Sequence[int], column: Any, codes: Codes) -> None:
+        """Codes of the attributes with these ``numbers``, which all look at one column."""
+        tests = [(number, a.pattern) for number in numbers if isinstance(a := self.attributes[number], Like)]
+        for number in numbers:
+            if isinstance(attribute := self.attributes[number], str):
+                encode(column, self.spaces[attribute], codes[number])
+        if tests:
+            encode_likes(column, tests, codes)
 
     def encode_places(self, batch: pa.RecordBatch) -> NDArray[np.float64]:
         places = np.full((len(self.places), batch.num_rows), np.nan)
@@ -171,6 +173,10 @@ class RelationalEngine:
                 if path is not None:
                     encode_numbers(plain(column_at(batch, path)), out)
         return places
+
+
+_Plan = tuple[list[tuple[int, int, Segment]], dict[tuple[int, ...], list[int]]]
+"""Attributes with their columns and segments; columns with their attributes."""
 
 
 class _FewRows:
@@ -201,7 +207,7 @@ class _FewRows:
         ]
         self.candidates = max(1.0, float(sum(means)))
         self.room = 1024
-        self._plan: tuple[pa.Schema, list[tuple[Any, Segment | None, str | Like]]] | None = None
+        self._plan: tuple[pa.Schema, _Plan] | None = None
 
     def match(self, batch: pa.RecordBatch) -> Matches:
         engine, rows = self.engine, batch.num_rows
@@ -225,31 +231,34 @@ class _FewRows:
 
     def _encode(self, batch: pa.RecordBatch) -> Codes:
         """As the engine's encode, but value by value: for a row or two numpy's overhead is the cost."""
-        rows = batch.num_rows
-        codes: list[int] = []
-        columns = batch.to_struct_array().flatten()  # half the cost of taking them one by one
-        for path, segment, attribute in self._plan_for(batch.schema):
-            if segment is None:
-                out: Codes = np.full(rows, NULL_CODE, np.uint32)
-                if path is not None:
-                    self.engine.encode_column(attribute, plain(column_at(batch, path)), out)
-                codes += out.tolist()
-                continue
-            for value in columns[path].to_pylist():
-                codes.append(NULL_CODE if value is None else segment.code(value))
-        return np.array(codes, np.uint32).reshape(-1, rows)
+        engine, rows = self.engine, batch.num_rows
+        values, others = self._plan_for(batch.schema)
+        codes: Codes = np.full((len(engine.attributes), rows), NULL_CODE, np.uint32)
+        columns = batch.to_struct_array().flatten() if values else []  # half the cost of taking them one by one
+        for number, path, segment in values:
+            codes[number] = [NULL_CODE if v is None else segment.code(v) for v in columns[path].to_pylist()]
+        for place, numbers in others.items():
+            engine.encode_column(numbers, plain(column_at(batch, list(place))), codes)
+        return codes
 
-    def _plan_for(self, schema: pa.Schema) -> list[tuple[Any, Segment | None, str | Like]]:
-        """Per attribute its column and, where values can be coded one by one, the segment to do it."""
+    def _plan_for(self, schema: pa.Schema) -> _Plan:
+        """The attributes whose values can be coded one by one, with their segments; the others by column."""
         known = self._plan
         if known is None or not schema.equals(known[0]):
-            plan: list[tuple[Any, Segment | None, str | Like]] = []
-            for attribute, path in zip(self.engine.attributes, self.engine.paths(schema), strict=False):
+            values: list[tuple[int, int, Segment]] = []
+            others: dict[tuple[int, ...], list[int]] = {}
+            attributes = self.engine.attributes
+            for number, (attribute, path) in enumerate(zip(attributes, self.engine.paths(schema), strict=False)):
+                if path is None:
+                    continue
                 segment = None
-                if isinstance(attribute, str) and path is not None and len(path) == 1:
+                if isinstance(attribute, str) and len(path) == 1:
                     segment = _segment(self.engine.spaces[attribute], schema.field(path[0]).type)
-                plan.append((path if segment is None or path is None else path[0], segment, attribute))
-            known = self._plan = schema, plan
+                if segment is None:
+                    others.setdefault(tuple(path), []).append(number)
+                else:
+                    values.append((number, path[0], segment))
+            known = self._plan = schema, (values, others)
         return known[1]
 
 

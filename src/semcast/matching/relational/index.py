@@ -28,8 +28,12 @@ from semcast.profiles.relational.syntax import Axes
 _EXACT = 2.0**53
 _SLACK_DEGREES = 1e-6
 
+_WIDE = 32  # cuts: from here on they are handled as one array, a column of few profiles each would be all overhead
+
 Points = dict[str, dict[Domain, list[Any]]]
-Column = tuple[Any, ...] | NDArray[np.float64]
+Column = tuple[Any, ...] | NDArray[Any]
+Cuts = list[Column] | NDArray[Any]
+"""Per cut the points of all boxes of a shape; where there are many cuts, as one array, [cut, box]."""
 
 
 class Like(NamedTuple):
@@ -39,15 +43,26 @@ class Like(NamedTuple):
     pattern: str
 
 
+class Columns(NamedTuple):
+    """The points of one slot, in all boxes of a shape."""
+
+    center: list[Column]
+    cuts: Cuts
+    patterns: list[Column]
+    double_cuts: Cuts
+
+
 class Shape(NamedTuple):
     """All boxes of one shape: their profiles, and their points as columns."""
 
     slots: tuple[Slot, ...]
     profiles: NDArray[np.int64]
-    columns: list[list[Column]]  # per slot: centre, cuts, patterns, cuts for doubles
+    columns: list[Columns]
 
 
 class Interval(NamedTuple):
+    """Intervals of codes: [box], or [interval, box] where a box has several."""
+
     low: NDArray[np.int64]
     high: NDArray[np.int64]
 
@@ -56,7 +71,7 @@ class Demand(NamedTuple):
     """What the boxes of a shape ask of one attribute: one or several intervals of its codes."""
 
     attribute: NDArray[np.int64] | int
-    intervals: list[Interval]
+    intervals: Interval  # [interval, box]
     share: NDArray[np.float64] | None  # of the codes; None where it cannot be the access
 
 
@@ -70,13 +85,16 @@ class Near(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Conjunctions with the same access attribute and the same number of tests of each kind."""
+    """Boxes with the same access attribute and the same number of tests of each kind.
+
+    Each interval of a box is a conjunction of its own; all of them share the box's tests.
+    """
 
     profiles: NDArray[np.int64]
     access: int
-    interval: Interval
-    tests: list[tuple[NDArray[np.int64] | int, Interval]]
-    lists: list[tuple[NDArray[np.int64] | int, list[Interval]]]
+    intervals: Interval  # [interval, box]
+    tests: list[tuple[NDArray[np.int64] | int, Interval]]  # [box]
+    lists: list[tuple[NDArray[np.int64] | int, Interval]]  # [interval, box]
     nears: list[Near]
 
 
@@ -115,10 +133,38 @@ def shapes_of(profiles: Sequence[Profile]) -> list[Shape]:
         shape = slots[rows[0]]
         width = sum(slot.width for slot in shape)
         values = list(chain.from_iterable(points[rows]))
-        column = iter(range(width))
-        columns = [[_column(slot, tuple(values[next(column) :: width])) for _ in range(slot.width)] for slot in shape]
+        at = 0
+        columns = []
+        for slot in shape:
+            columns.append(_columns(slot, values, at, width))
+            at += slot.width
         shapes.append(Shape(shape, numbers[rows], columns))
     return shapes
+
+
+def _columns(slot: Slot, values: list[Any], begin: int, width: int) -> Columns:
+    """What is a slot's of ``values``: those of each box, from ``begin`` on, one box every ``width`` values."""
+    cuts = begin + slot.center
+    patterns = cuts + slot.cuts
+    doubles = patterns + slot.likes + slot.unlikes
+    return Columns(
+        [_column(slot, tuple(values[at::width])) for at in range(begin, cuts)],
+        _cuts(slot, values, cuts, patterns, width),
+        [tuple(values[at::width]) for at in range(patterns, doubles)],
+        _cuts(slot, values, doubles, doubles + slot.double_cuts, width),
+    )
+
+
+def _cuts(slot: Slot, values: list[Any], begin: int, end: int, width: int) -> Cuts:
+    if end - begin < _WIDE:
+        return [_column(slot, tuple(values[at::width])) for at in range(begin, end)]
+    boxes = range(0, len(values), width)
+    flat = _column(slot, tuple(chain.from_iterable(values[box + begin : box + end] for box in boxes)))
+    if isinstance(flat, tuple):
+        found = np.empty(len(flat), object)
+        found[:] = flat
+        flat = found
+    return flat.reshape(len(boxes), end - begin).T
 
 
 def _column(slot: Slot, values: tuple[Any, ...]) -> Column:
@@ -146,8 +192,8 @@ def spaces_of(shapes: Sequence[Shape]) -> dict[str, Space]:
             if slot.domain in (Domain.NULL, Domain.PRESENT):
                 continue
             cuts = kinds.setdefault(slot.domain, [])
-            cuts.extend(columns[: slot.cuts])
-            cuts.extend(columns[slot.width - slot.double_cuts :])
+            for columns_of in (columns.cuts, columns.double_cuts):
+                cuts.extend(columns_of if isinstance(columns_of, list) else [columns_of.T.ravel()])
     return {
         attribute: Space({domain: _united(domain, cuts) for domain, cuts in kinds.items()})
         for attribute, kinds in found.items()
@@ -156,12 +202,16 @@ def spaces_of(shapes: Sequence[Shape]) -> dict[str, Space]:
 
 def _united(domain: Domain, columns: list[Column]) -> set[Any] | NDArray[np.float64]:
     """The distinct values of all columns: doubles where all are exact as such, else the values themselves."""
-    if domain in (Domain.NUMBER, Domain.TIMESTAMP) and all(isinstance(column, np.ndarray) for column in columns):
+    if domain in (Domain.NUMBER, Domain.TIMESTAMP) and all(map(_are_doubles, columns)):
         return _distinct(np.concatenate(columns)) if columns else np.empty(0)
     values: set[Any] = set()
     for column in columns:
-        values.update(map(_plain, column.tolist()) if isinstance(column, np.ndarray) else column)
+        values.update(map(_plain, column.tolist()) if _are_doubles(column) else column)  # type: ignore[union-attr]
     return values
+
+
+def _are_doubles(column: Column) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype == np.float64
 
 
 def _distinct(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -173,11 +223,11 @@ def _plain(value: float) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def _band(slot: Slot, columns: list[Column]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _band(slot: Slot, columns: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """The latitudes within reach of each centre, or None where the distance has no upper bound."""
     if slot.domain is not Domain.NUMBER or slot.cuts % 2 != (slot.sides[:1] == (BOTTOM,)):
         return None
-    center, reach = np.array(columns[0], np.float64), np.array(columns[1 + slot.cuts], np.float64)
+    center, reach = np.array(columns.center[0], np.float64), np.array(columns.cuts[-1], np.float64)
     degree = degrees(1) * reach / EARTH_RADIUS_KM + _SLACK_DEGREES
     return center - degree, center + degree
 
@@ -204,47 +254,50 @@ class Builder:
         for tests in nears:
             yield from self._conjunctions(shape.profiles, demands, tests)
 
-    def _demands(self, slot: Slot, attribute: str, columns: list[Column], count: int) -> Iterator[Demand]:
+    def _demands(self, slot: Slot, attribute: str, columns: Columns, count: int) -> Iterator[Demand]:
         space = self.spaces[attribute]
         number = self.attributes.number(attribute)
         if slot.domain is Domain.NULL:
-            yield Demand(number, [_constant(0, 1, count)], np.full(count, 0.5))
+            yield Demand(number, _constant(0, 1, count), np.full(count, 0.5))
             return
         if slot.domain is Domain.PRESENT:
-            yield Demand(number, [_constant(1, space.end, count)], np.ones(count))
+            yield Demand(number, _constant(1, space.end, count), np.ones(count))
             return
-        patterns = columns[slot.cuts : slot.cuts + slot.likes + slot.unlikes]
-        if slot.sides != (BOTTOM,) or not patterns:
+        if slot.sides != (BOTTOM,) or not columns.patterns:
             yield self._ranges(slot, number, space, columns, count)
-        for at, column in enumerate(patterns):
+        for at, column in enumerate(columns.patterns):
             numbers = np.array([self.attributes.number(Like(attribute, p)) for p in column])
             wanted = 2 if at < slot.likes else 1
-            yield Demand(numbers, [_constant(wanted, wanted + 1, count)], None)
+            yield Demand(numbers, _constant(wanted, wanted + 1, count), None)
 
-    def _ranges(self, slot: Slot, number: int, space: Space, columns: list[Column], count: int) -> Demand:
-        intervals: list[Interval] = []
+    def _ranges(self, slot: Slot, number: int, space: Space, columns: Columns, count: int) -> Demand:
+        parts: list[Interval] = []
         share = np.zeros(count)
         segments = space.segments(slot.domain)
         for segment in segments:
             if segment is segments[-1] and slot.double_sides is not None:
-                found = _intervals(slot.double_sides, segment, columns[slot.width - slot.double_cuts :], count)
+                found = _intervals(slot.double_sides, segment, columns.double_cuts, count)
             else:
-                found = _intervals(slot.sides, segment, columns[: slot.cuts], count)
+                found = _intervals(slot.sides, segment, columns.cuts, count)
             classes = len(segment.points) + 1
-            for interval in found:
-                share += (interval.high - interval.low + 1) / 2 / classes / len(segments)
-            intervals += found
-        return Demand(number, intervals, share)
+            share += ((found.high - found.low + 1) / 2 / classes / len(segments)).sum(axis=0)
+            parts.append(found)
+        if len(parts) == 1:
+            return Demand(number, parts[0], share)
+        low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
+        return Demand(number, Interval(low, high), share)
 
-    def _near(self, slot: Slot, axes: Axes, columns: list[Column]) -> tuple[list[Demand], list[Near]]:
+    def _near(self, slot: Slot, axes: Axes, columns: Columns) -> tuple[list[Demand], list[Near]]:
         places = self.attributes.place(axes.latitude), self.attributes.place(axes.longitude)
-        center = np.array(columns[:2], np.float64)
+        center = np.array(columns.center, np.float64)
         count = center.shape[1]
         if slot.domain in (Domain.NULL, Domain.PRESENT):
             ends = np.tile(np.array([[0.0], [np.inf]]), count)
             flags = 4 if slot.domain is Domain.NULL else 0
             return [], [Near(*places, flags, np.vstack([center, ends]).T)]
-        cuts: list[tuple[Any, int]] = list(zip(columns[2:], slot.sides[-slot.cuts :] if slot.cuts else (), strict=True))
+        cuts: list[tuple[Any, int]] = list(
+            zip(columns.cuts, slot.sides[-slot.cuts :] if slot.cuts else (), strict=True)
+        )
         if slot.sides[0] == BOTTOM:
             cuts.insert(0, (np.full(count, -1.0), BEFORE))
         if len(cuts) % 2:
@@ -259,7 +312,7 @@ class Builder:
             return [], tests
         space, number = self.spaces[axes.latitude], self.attributes.number(axes.latitude)
         inside = Slot(axes.latitude, Domain.NUMBER, (BEFORE, AFTER), 0, 0, None)
-        return [self._ranges(inside, number, space, list(band), count)], tests
+        return [self._ranges(inside, number, space, Columns([], list(band), [], []), count)], tests
 
     def _conjunctions(self, profiles: NDArray[np.int64], demands: list[Demand], nears: list[Near]) -> Iterator[Block]:
         shares = [np.full(len(profiles), 2.0) if d.share is None else d.share for d in demands]
@@ -270,22 +323,24 @@ class Builder:
                 continue
             usable = bool(demands) and demands[access].share is not None
             rest = [_taken(d, mine) for at, d in enumerate(demands) if not (usable and at == access)]
-            tests = [(d.attribute, d.intervals[0]) for d in rest if len(d.intervals) == 1]
-            lists = [(d.attribute, d.intervals) for d in rest if len(d.intervals) != 1]
+            tests = [(d.attribute, Interval(*(e[0] for e in d.intervals))) for d in rest if len(d.intervals.low) == 1]
+            lists = [(d.attribute, d.intervals) for d in rest if len(d.intervals.low) != 1]
             near = [n._replace(values=n.values[mine]) for n in nears]
-            chosen = _taken(demands[access], mine) if usable else Demand(-1, [_constant(0, 1, len(mine))], None)
+            chosen = _taken(demands[access], mine) if usable else Demand(-1, _constant(0, 1, len(mine)), None)
             assert isinstance(chosen.attribute, int)
-            for interval in chosen.intervals:
-                yield Block(profiles[mine], chosen.attribute, interval, tests, lists, near)
+            yield Block(profiles[mine], chosen.attribute, chosen.intervals, tests, lists, near)
 
 
 def _constant(low: int, high: int, count: int) -> Interval:
-    return Interval(np.full(count, low, np.int64), np.full(count, high, np.int64))
+    return Interval(np.full((1, count), low, np.int64), np.full((1, count), high, np.int64))
 
 
 def _taken(demand: Demand, rows: NDArray[np.int64]) -> Demand:
     attribute = demand.attribute if isinstance(demand.attribute, int) else demand.attribute[rows]
-    return Demand(attribute, [Interval(i.low[rows], i.high[rows]) for i in demand.intervals], demand.share)
+    low, high = demand.intervals
+    if len(rows) < low.shape[1]:
+        low, high = low[:, rows], high[:, rows]
+    return Demand(attribute, Interval(low, high), demand.share)
 
 
 def _same(a: Column, b: Column) -> bool:
@@ -294,17 +349,25 @@ def _same(a: Column, b: Column) -> bool:
     return np.array_equal(a, b)
 
 
-def _intervals(sides: tuple[int, ...], segment: Segment, cuts: list[Column], count: int) -> list[Interval]:
+def _intervals(sides: tuple[int, ...], segment: Segment, cuts: Cuts, count: int) -> Interval:
+    """The codes between each two cuts: [interval, box]."""
     ends: list[NDArray[np.int64]] = []
     if sides[:1] == (BOTTOM,):
-        ends.append(np.full(count, segment.start, np.int64))
+        ends.append(np.full((1, count), segment.start, np.int64))
         sides = sides[1:]
+    if isinstance(cuts, np.ndarray):
+        before = segment.position(cuts.ravel(), BEFORE).reshape(cuts.shape)
+        ends.append(before + np.array(sides, np.int64)[:, None])  # a cut after a point is one code behind that before
+        cuts, sides = [], ()
     last: Column = ()
     for column, side in zip(cuts, sides, strict=True):
         # `x = 5` has the same point on both sides.
         again = side == AFTER and _same(column, last)
-        ends.append(ends[-1] + 1 if again else segment.position(column, side))
+        ends.append(ends[-1] + 1 if again else segment.position(column, side)[None])
         last = column
-    if len(ends) % 2:
-        ends.append(np.full(count, segment.end, np.int64))
-    return [Interval(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True)]
+    if sum(map(len, ends)) % 2:
+        ends.append(np.full((1, count), segment.end, np.int64))
+    if [len(end) for end in ends] == [1, 1]:
+        return Interval(*ends)
+    bounds = np.concatenate(ends) if ends else np.empty((0, count), np.int64)
+    return Interval(bounds[::2], bounds[1::2])

@@ -28,8 +28,9 @@ class RangeTable:
         if len(ranges) <= _FEW:
             self._few = [(item.low, item.high, number) for item, number in ranges]
             return
-        ends = sorted(cut for item, _ in ranges for cut in (item.low, item.high))
-        self._centre = centre = ends[len(ends) // 2]
+        # The middle one of the lower ends: at least its own range lies across it. The middle one of all ends may be one
+        # that all ranges share (all of `a > 1`, `a > 2`, …), and then nothing would be divided.
+        self._centre = centre = sorted(item.low for item, _ in ranges)[len(ranges) // 2]
         below = [pair for pair in ranges if pair[0].high <= centre]
         above = [pair for pair in ranges if pair[0].low > centre]
         across = [pair for pair in ranges if pair[0].low <= centre < pair[0].high]

@@ -21,7 +21,7 @@ Spine = tuple[tuple[Axis, bool, str], ...]  # axis, deep, name of each step from
 # How few documents have it, as far as the operator tells; names on the way weigh less than any test.
 _RARITY = {"=": 100, "starts-with": 60, "contains": 50, "<": 30, "<=": 30, ">": 30, ">=": 30, "!=": 2}
 _MAX_OTHERS = 4  # conditions beside the first that are asked for: more cost more than they spare
-_MAX_WAYS = 8
+_MAX_WAYS = 32  # as many as a profile may have contains(): all are searched for at once, and not one by one
 
 
 class Access(NamedTuple):

@@ -52,12 +52,14 @@ def _ranges(name: str, domain: Domain, ranges: Ranges) -> list[str]:
     if ranges == ALL:
         value = literal(domain, _ANY_VALUE[domain])
         return [f"{name} >= ''"] if domain is Domain.STRING else [f"({name} <= {value} OR {name} > {value})"]
-    spans = list(ranges.intervals())
-    if len(spans) == 1:
-        return _interval(name, domain, *spans[0])
+    if len(ranges.sides) <= 2:
+        return _interval(name, domain, *next(ranges.intervals()))
+    if ranges.is_points_only:
+        return [_points(name, domain, ranges, "=", "IN")]
     left_out = sets.complement(ranges)
     if left_out.is_points_only:
         return [_points(name, domain, left_out, "<>", "NOT IN")]
+    spans = list(ranges.intervals())
     points = [s for s in spans if _is_point(*s)]
     alternatives = [" AND ".join(_interval(name, domain, *span)) for span in spans if not _is_point(*span)]
     if points:
@@ -68,7 +70,13 @@ def _ranges(name: str, domain: Domain, ranges: Ranges) -> list[str]:
 
 
 def _points(name: str, domain: Domain, ranges: Ranges, one: str, many: str) -> str:
-    values = [literal(domain, point) for point in ranges.points[::2]]
+    points = ranges.points[::2]
+    if domain is Domain.NUMBER:
+        values = list(map(repr, points))
+    elif domain is Domain.STRING:
+        values = list(map(_string, points))
+    else:
+        values = [literal(domain, point) for point in points]
     return f"{name} {one} {values[0]}" if len(values) == 1 else f"{name} {many} ({', '.join(values)})"
 
 

@@ -6,7 +6,7 @@ one kind. Kinds never mix (no implicit casts), so a disjunction over kinds is se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ _TRUTHS = {
 def numbers(ranges_of: Callable[[Callable[[Any], Any]], Ranges], points: list[Any]) -> Constraint:
     """The numbers in ``ranges_of(reading)``, where a reading is how ``points`` look to a column's type."""
     ranges = ranges_of(lambda point: point)
-    if all(-_EXACT <= point <= _EXACT or float(point) == point for point in points):
+    if (min(points) >= -_EXACT and max(points) <= _EXACT) or all(float(point) == point for point in points):
         return Constraint(Domain.NUMBER, ranges)
     return Constraint(Domain.NUMBER, ranges, doubles=ranges_of(float))
 
@@ -123,8 +123,23 @@ def both(a: Constraint, b: Constraint) -> Constraint | None:
         return None
     met = _componentwise(sets.intersect, a, b)
     if a.likes or b.likes or a.unlikes or b.unlikes:
-        met = met._replace(likes=a.likes + b.likes, unlikes=a.unlikes + b.unlikes)
+        return _both_with_patterns(met, a, b)
     return settled(met)
+
+
+def _both_with_patterns(met: Constraint, a: Constraint, b: Constraint) -> Constraint | None:
+    """``a`` and ``b`` are settled, so only what one likes and the other does not can contradict each other.
+
+    Settling their union would compare all patterns again for each that a long chain of ANDs adds.
+    """
+    likes, unlikes = tuple(sorted({*a.likes, *b.likes})), tuple(sorted({*a.unlikes, *b.unlikes}))
+    met = met._replace(likes=likes, unlikes=unlikes)
+    if met.ranges.is_points_only:
+        return _settled_string(met)
+    pairs = [(a.likes, b.unlikes), (b.likes, a.unlikes)]
+    if not met.ranges or any(patterns.implies(yes, no) for liked, not_ in pairs for yes in liked for no in not_):
+        return None
+    return met
 
 
 def either(a: Constraint, b: Constraint) -> Constraint | None:
@@ -134,6 +149,13 @@ def either(a: Constraint, b: Constraint) -> Constraint | None:
     if holds_within(a, b):
         return b
     return a if holds_within(b, a) else None
+
+
+def any_of(alike: Sequence[Constraint]) -> Constraint:
+    """The constraint that holds where one of ``alike`` does: all of one domain, with the same patterns."""
+    united = alike[0] if len(alike) == 1 else settled(_componentwise(sets.union, *alike))
+    assert united is not None  # none of them is empty
+    return united
 
 
 def holds_within(narrow: Constraint, wide: Constraint) -> bool:

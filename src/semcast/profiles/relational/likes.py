@@ -10,29 +10,67 @@ import re
 from functools import lru_cache
 
 from semcast.profiles.relational.ranges import ALL, BEFORE, Ranges, between, comparison
+from semcast.profiles.relational.wildcards import Part, Plan, holds, planned
 
 ANY_RUN, ANY_ONE = "%", "_"
+MAX_RUNS = 64
+"""How many ``%`` a pattern may have, neighbours counted once."""
+MAX_LENGTH = 1024
+"""How many characters a pattern with wildcards may have."""
+MAX_SOUGHT = 64
+"""How many characters may stand between two ``%`` where a ``_`` is among the letters."""
+MAX_PATTERNS = 128
+"""How many LIKE a profile may have; those with one % at the end of a text are intervals and do not count."""
+MAX_PATTERN_TEXT = 16_384
+"""How many characters these patterns may have together: they are compared with each other."""
+
+_PIECE = re.compile(r"%|_|(?:[^\\%_]++|\\.|\\\Z)+", re.DOTALL)
+_PRIVATE = "\ue000", "\ue001"
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-@lru_cache(maxsize=4096)
-def parts(pattern: str) -> tuple[tuple[str, str], ...]:
+def parts(pattern: str) -> tuple[Part, ...]:
     """The pattern as ("text", literal), ("%", "") and ("_", "") parts; runs of % count once."""
-    found: list[tuple[str, str]] = []
-    for item in re.findall(r"\\.|.", pattern, re.DOTALL):
-        if item in (ANY_RUN, ANY_ONE):
-            if item == ANY_ONE and found and found[-1][0] == ANY_RUN:
-                found.insert(len(found) - 1, (ANY_ONE, ""))  # %_ and _% are the same
-            elif not (item == ANY_RUN and found and found[-1][0] == ANY_RUN):
-                found.append((item, ""))
-        elif found and found[-1][0] == "text":
-            found[-1] = ("text", found[-1][1] + item[-1])
-        else:
-            found.append(("text", item[-1]))
+    return _known_parts(pattern) if len(pattern) <= MAX_LENGTH else _parts(pattern)  # what is remembered stays
+
+
+def _parts(pattern: str) -> tuple[Part, ...]:
+    found: list[Part] = []
+    for piece in _PIECE.findall(pattern):
+        if piece == ANY_ONE and found and found[-1][0] == ANY_RUN:
+            found[-1:] = [(ANY_ONE, ""), (ANY_RUN, "")]  # %_ and _% are the same
+        elif piece == ANY_ONE:
+            found.append((ANY_ONE, ""))
+        elif piece != ANY_RUN:
+            found.append(("text", _ESCAPED.sub(r"\1", piece)))
+        elif not found or found[-1][0] != ANY_RUN:
+            found.append((ANY_RUN, ""))
     return tuple(found)
+
+
+_known_parts = lru_cache(maxsize=4096)(_parts)
+
+
+def refusal(pattern: str) -> tuple[str, str] | None:
+    """What makes ``pattern`` too costly to match, and what to try; None where nothing does."""
+    found = parts(pattern)
+    wildcards = sum(kind != "text" for kind, _ in found)
+    if wildcards and len(pattern) > MAX_LENGTH:
+        return f"the pattern is {len(pattern):,} characters long", f"at most {MAX_LENGTH:,} are accepted with % or _"
+    runs = sum(kind == ANY_RUN for kind, _ in found)
+    if runs > MAX_RUNS:
+        return f"the pattern has {runs:,} of the wildcard %", f"at most {MAX_RUNS} are accepted"
+    for segment in planned(found).inner:
+        spread = segment.literals[-1][0] + 1 if segment.literals else 0
+        if spread > MAX_SOUGHT:
+            return f"{spread} characters with _ among them stand between two %", f"at most {MAX_SOUGHT} are accepted"
+    return None
 
 
 def resolve_escape(pattern: str, escape: str) -> str | None:
     """Rewrite ``pattern`` to the escape ``\\``; None where an escape stands before an ordinary character."""
+    if escape not in pattern:
+        return canonical_pattern(pattern.replace("\\", "\\\\"))
     out: list[str] = []
     characters = iter(pattern)
     for character in characters:
@@ -57,16 +95,13 @@ def _literal(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def compiled(pattern: str) -> re.Pattern[str]:
-    expression = {ANY_RUN: ".*", ANY_ONE: "."}
-    return re.compile(
-        "".join(re.escape(text) if kind == "text" else expression[kind] for kind, text in parts(pattern)),
-        re.DOTALL,
-    )
+def _plan(pattern: str) -> Plan:
+    return planned(parts(pattern))
 
 
 def matches(pattern: str, value: str) -> bool:
-    return compiled(pattern).fullmatch(value) is not None
+    """Does ``value`` match? Linear in its length: see ``wildcards``."""
+    return holds(_plan(pattern), value)
 
 
 def bounds(pattern: str) -> tuple[Ranges, bool]:
@@ -100,22 +135,34 @@ def implies(narrow: str, wide: str) -> bool:
 
     ``wide`` is run over ``narrow`` as if it were a string in which % and _ are letters of their own,
     that only wildcards may stand for. Sound; misses cases that need a case split over % in ``narrow``.
+    O(characters of one · characters of the other) in the worst case, with few instructions for each.
     """
-    return compiled_over_patterns(wide).fullmatch(_as_letters(narrow)) is not None
+    run, one = _letters(narrow + wide)
+    text = _as_letters(narrow, run, one)
+    return _longest_text(wide) in text and holds(_plan_over_patterns(wide, run), text)
 
 
-def _as_letters(pattern: str) -> str:
-    # Literal characters are prefixed with "=", so that they cannot be taken for a wildcard's letter.
-    return "".join("".join("=" + c for c in text) if kind == "text" else kind * 2 for kind, text in parts(pattern))
+def _letters(texts: str) -> tuple[str, str]:
+    """Two characters that do not occur in ``texts``: private ones, so that the first two nearly always do not."""
+    run, one = _PRIVATE
+    if run not in texts and one not in texts:
+        return run, one
+    used = set(texts)
+    unused = (letter for code in range(ord(run), 0x10FFFF) if (letter := chr(code)) not in used)
+    return next(unused), next(unused)
 
 
 @lru_cache(maxsize=4096)
-def compiled_over_patterns(pattern: str) -> re.Pattern[str]:
-    expression = {ANY_RUN: "(?:..)*", ANY_ONE: "(?:=.|__)"}
-    return re.compile(
-        "".join(
-            "".join(re.escape("=" + c) for c in text) if kind == "text" else expression[kind]
-            for kind, text in parts(pattern)
-        ),
-        re.DOTALL,
-    )
+def _as_letters(pattern: str, run: str, one: str) -> str:
+    letters = {ANY_RUN: run, ANY_ONE: one}
+    return "".join(text if kind == "text" else letters[kind] for kind, text in parts(pattern))
+
+
+@lru_cache(maxsize=4096)
+def _longest_text(pattern: str) -> str:
+    return max((text for _, text in parts(pattern)), key=len, default="")
+
+
+@lru_cache(maxsize=4096)
+def _plan_over_patterns(pattern: str, run: str) -> Plan:
+    return planned(parts(pattern), run)

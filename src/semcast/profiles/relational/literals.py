@@ -8,7 +8,7 @@ from decimal import Decimal
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXACT = 2.0**53  # below it every whole double is the integer that was written
-_DIGITS = 309  # of the largest double
+_MAX_DIGITS = 309
 _MICROSECOND = timedelta(microseconds=1)
 _MOMENT = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](.+))?)?)?")
 _CLOCK = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d+))?)?)?\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?")
@@ -21,9 +21,9 @@ def number(text: str) -> int | float | None:
     which the parser refuses, since it would change the value.
     """
     if text.isdecimal():
-        if len(text.lstrip("0")) > _DIGITS:  # to read it would take the square of its length
-            return None
-        value: int | float = int(text[-_DIGITS:])
+        if len(text) > _MAX_DIGITS and len(text.lstrip("0")) > _MAX_DIGITS:
+            return None  # before int() refuses thousands of digits with an error of its own
+        value: int | float = int(text.lstrip("0") or 0)
         return value if value < 10**308 else None
     if text[-1].isalpha():
         text = re.sub(r"(?i)[lsyd]$|bd$", "", text)

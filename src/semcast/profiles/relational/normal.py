@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 from semcast.model import Kind, ProfileError
@@ -33,6 +34,9 @@ from semcast.profiles.relational.syntax import (
 )
 
 MAX_CONJUNCTIONS = 512
+MAX_UNITING = 1 << 21
+"""Attributes of a disjunction × conditions in it: each attribute may be the one in which two conjunctions differ."""
+_MAX_SHARED = 256  # points of a box whose shape is remembered
 
 Conjunction = dict[Attribute, Constraint]
 _DOMAINS = {kind: Domain(kind.value) for kind in Kind}
@@ -99,7 +103,14 @@ class Box(NamedTuple):
 def normal_form(node: Node, text: str) -> tuple[Box, ...]:
     """The boxes of ``node``, each matching something, none within another, in a canonical order."""
     boxes = [boxed(conjunction) for conjunction in _where(node, True, text)]
+    # Each range of a distance is matched by itself, and so is each combination of ranges of several distances.
+    if sum(prod(_ranges_of(slot) for slot in box.shape) for box in boxes) > MAX_CONJUNCTIONS:
+        raise _too_large(text)
     return tuple(sorted(boxes, key=_order)) if len(boxes) > 1 else tuple(boxes)
+
+
+def _ranges_of(slot: Slot) -> int:
+    return (len(slot.sides) + 1) // 2 if isinstance(slot.attribute, Axes) else 1
 
 
 @lru_cache(maxsize=1 << 16)
@@ -124,7 +135,9 @@ def boxed(conjunction: Conjunction) -> Box:
         points += unlikes
         if doubles is not None:
             points += doubles.points
-    return Box(_shared(tuple(shape)), tuple(points))
+    shared = tuple(shape)
+    # A long list is seldom asked for twice, and what is remembered stays.
+    return Box(_shared(shared) if len(points) <= _MAX_SHARED else shared, tuple(points))
 
 
 def _by_name(item: tuple[Attribute, Constraint]) -> str:
@@ -235,7 +248,10 @@ def _joined(conjunctions: list[Conjunction], text: str) -> list[Conjunction]:
         return conjunctions
     while True:
         before = len(conjunctions)
-        for attribute in sorted({a for conjunction in conjunctions for a in conjunction}, key=str):
+        attributes = {a for conjunction in conjunctions for a in conjunction}
+        if len(attributes) * sum(map(len, conjunctions)) > MAX_UNITING:
+            raise _too_many_attributes(len(attributes), text)
+        for attribute in sorted(attributes, key=str):
             conjunctions = _united(conjunctions, attribute)
         if len(conjunctions) > MAX_CONJUNCTIONS:
             raise _too_large(text)
@@ -267,11 +283,7 @@ def _any_of(constraints: list[Constraint]) -> list[Constraint]:
         alike.setdefault((constraint.domain, constraint.likes, constraint.unlikes), []).append(constraint)
     kept: list[Constraint] = []
     for group in alike.values():
-        while len(group) > 1:  # pair by pair: one after the other would be quadratic in a long chain of ORs
-            pairs = zip(group[::2], group[1::2], strict=False)
-            odd = group[-1:] if len(group) % 2 else []
-            group = [merged for a, b in pairs if (merged := c.either(a, b)) is not None] + odd
-        _add(kept, group[0])
+        _add(kept, c.any_of(group))
     return kept
 
 
@@ -302,6 +314,13 @@ def lies_within(narrow: Conjunction, wide: Conjunction) -> bool:
         if mine is None or not c.holds_within(mine, constraint):
             return False
     return True
+
+
+def _too_many_attributes(count: int, text: str) -> ProfileError:
+    return ProfileError(
+        f"the alternatives of the profile name {count:,} attributes", text, 0, length=len(text),
+        hint="split them into several profiles",
+    )  # fmt: skip
 
 
 def _too_large(text: str) -> ProfileError:

@@ -85,7 +85,7 @@ class OperandParser:
             return Operand(None, Literal(Kind.BOOLEAN, word == "TRUE"), token.start, token.end)
         if word == "NULL":
             return Operand(None, Literal(None, None), token.start, token.end)
-        if following.type == "OP" and following.value == "(":
+        if following.type == "LIST" or (following.type == "OP" and following.value == "("):
             return self.call(token)
         return None if token.value.lower() in RESERVED else self.attribute(token)
 
@@ -136,13 +136,15 @@ class OperandParser:
         return self.typed(value, form, token.start, closing.end)
 
     def attribute(self, token: Token) -> Operand:
-        name, end = token.value, token.end
+        parts, end = [token.value], token.end
         while self.tokens[self.at].value == "." and self.tokens[self.at].type == "OP":
             part = self.tokens[self.at + 1]
             if part.type not in ("WORD", "NAME"):
                 raise self.unexpected(part, "a field's name after the dot")
-            name, end = f"{name}.{part.value}", part.end
+            parts.append(part.value)
+            end = part.end
             self.at += 2
+        name = ".".join(parts)
         if self.schema is not None and name not in self.schema:
             near = self.schema.nearest(name)
             raise ProfileError(
@@ -204,5 +206,7 @@ class OperandParser:
         return ProfileError(message, self.text, token.start, length=length, hint=hint)
 
     def unexpected(self, token: Token, wanted: str) -> ProfileError:
+        if token.type == "LIST":
+            token = Token("OP", "(", token.start, token.start + 1)
         found = "the profile ends" if token.type == "END" else f"unexpected {self.text[token.start : token.end]!r}"
         return self.error(f"{found} where {wanted} should stand", token)

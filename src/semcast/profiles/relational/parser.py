@@ -6,9 +6,11 @@ points at its place. Chains of AND and OR become one flat node, so a long chain 
 
 from __future__ import annotations
 
+from itertools import repeat
+
 from semcast.model import Kind, ProfileError, Schema
-from semcast.profiles.relational.lexer import Token
-from semcast.profiles.relational.likes import resolve_escape
+from semcast.profiles.relational.lexer import Token, items
+from semcast.profiles.relational.likes import MAX_PATTERN_TEXT, MAX_PATTERNS, bounds, refusal, resolve_escape
 from semcast.profiles.relational.operands import Operand, OperandParser
 from semcast.profiles.relational.ranges import comparison
 from semcast.profiles.relational.syntax import (
@@ -35,6 +37,11 @@ def parse_syntax(text: str, schema: Schema | None = None) -> Node:
 
 
 class _Parser(OperandParser):
+    def __init__(self, text: str, schema: Schema | None) -> None:
+        super().__init__(text, schema)
+        self.patterns = 0
+        self.pattern_text = 0
+
     def parse(self) -> Node:
         if self.tokens[0].type == "END":
             raise ProfileError("the profile is empty", self.text, 0, hint="write TRUE to get every message")
@@ -164,6 +171,10 @@ class _Parser(OperandParser):
         return Not(node) if negated else node
 
     def membership(self, left: Operand) -> Node:
+        token = self.tokens[self.at]
+        if token.type == "LIST":
+            self.at += 1
+            return self.plain_membership(left, token)
         self.expect_operator("(")
         operands = [self.operand()]
         while self.operator(","):
@@ -174,6 +185,16 @@ class _Parser(OperandParser):
         for operand in operands:
             self.check_kind(left, operand)
         return In(left.attribute, tuple(_literal(o) for o in operands))
+
+    def plain_membership(self, left: Operand, token: Token) -> Node:
+        """``IN`` with strings only, or numbers only: what can be wrong with one of them is wrong with the first."""
+        first, values = items(token, self.text)
+        kind = Kind.STRING if first.type == "STRING" else Kind.NUMBER
+        literals = tuple(map(Literal, repeat(kind), values))
+        if left.attribute is None:
+            return Or(tuple(_constant(literal, "=", left.literal) for literal in literals))
+        self.check_kind(left, Operand(None, literals[0], first.start, first.end))
+        return In(left.attribute, literals)
 
     def like(self, left: Operand) -> Node:
         operand = self.operand()
@@ -198,7 +219,25 @@ class _Parser(OperandParser):
                 "the pattern's escape stands before a character that needs none", self.text, operand.start,
                 length=length, hint=f"{escape} goes before %, _ or {escape}",
             )  # fmt: skip
+        self.check_pattern(pattern, operand)
         return Like(left.attribute, pattern)
+
+    def check_pattern(self, pattern: str, operand: Operand) -> None:
+        """Refuse what would be costly to match, or to compare with the other patterns."""
+        refused = refusal(pattern)
+        if refused is None and not bounds(pattern)[1]:
+            self.patterns += 1
+            self.pattern_text += len(pattern)
+            if self.patterns > MAX_PATTERNS:
+                refused = f"the profile has more than {MAX_PATTERNS} patterns", "split it into several profiles"
+            elif self.pattern_text > MAX_PATTERN_TEXT:
+                refused = (
+                    f"the profile's patterns are longer than {MAX_PATTERN_TEXT:,} characters together",
+                    "split it into several profiles",
+                )
+        if refused is not None:
+            length = operand.end - operand.start
+            raise ProfileError(refused[0], self.text, operand.start, length=length, hint=refused[1])
 
     def primary(self) -> Node | Operand:
         token = self.tokens[self.at]

@@ -16,7 +16,7 @@ from semcast.profiles.relational.syntax import Axes, Distance, Node
 from semcast.profiles.relational.templates import Templates
 
 _TEMPLATE_SIZE = 4096  # a longer text is not one of many that an application writes
-MAX_COVER_STEPS = 4096  # pieces looked at before `covers` of disjunctions gives up and answers False
+MAX_COVER_STEPS = 1 << 16  # pieces × boxes looked at before `covers` of disjunctions gives up and answers False
 
 
 class Profile:
@@ -25,17 +25,20 @@ class Profile:
     Two profiles are equal when their boxes are, however they were written.
     """
 
-    __slots__ = ("boxes", "text")
+    __slots__ = ("_hash", "boxes", "text")
 
     def __init__(self, text: str, boxes: tuple[Box, ...]) -> None:
         self.text = text
         self.boxes = boxes
+        self._hash: int | None = None  # tuples do not remember theirs, and one may hold 100,000 values
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Profile) and self.boxes == other.boxes
 
     def __hash__(self) -> int:
-        return hash(self.boxes)
+        if self._hash is None:
+            self._hash = hash(self.boxes)
+        return self._hash
 
     def __reduce__(self) -> tuple[object, ...]:
         return Profile, (self.text, self.boxes)
@@ -103,10 +106,18 @@ def covers(a: Profile, b: Profile) -> bool:
     """True only if every message that matches ``b`` matches ``a``.
 
     Complete where ``b`` is a conjunction of intervals and sets and ``a`` is one too; for disjunctions
-    ``b`` is cut along the boxes of ``a``, up to MAX_COVER_STEPS pieces.
+    ``b`` is cut along the boxes of ``a``, up to MAX_COVER_STEPS comparisons of a piece with a box.
     """
     wide = [box.constraints() for box in a.boxes]
-    return all(_covered(box.constraints(), wide) for box in b.boxes)
+    steps = 0
+    for box in b.boxes:
+        narrow = box.constraints()
+        if any(_implies(narrow, other) for other in wide):
+            continue
+        steps = _steps_to_cover(narrow, wide, steps)
+        if steps > MAX_COVER_STEPS:
+            return False
+    return True
 
 
 def overlaps(a: Profile, b: Profile) -> bool:
@@ -114,22 +125,24 @@ def overlaps(a: Profile, b: Profile) -> bool:
     return any(_meet(x.constraints(), y.constraints()) for x in a.boxes for y in b.boxes)
 
 
-def _covered(narrow: Conjunction, wide: list[Conjunction]) -> bool:
-    """Is every message of ``narrow`` in one of ``wide``? Cut ``narrow`` along the boxes that meet it."""
-    steps = 0
+def _steps_to_cover(narrow: Conjunction, wide: list[Conjunction], steps: int) -> int:
+    """Cut ``narrow``, which is in none of ``wide``, along those that meet it until all pieces are in one.
+
+    Returns ``steps`` and the comparisons that it took; more than MAX_COVER_STEPS where it is not covered.
+    """
     pieces = [narrow]
     while pieces:
         piece = pieces.pop()
+        steps += len(wide)
         if any(_implies(piece, box) for box in wide):
             continue
-        steps += 1
-        if steps > MAX_COVER_STEPS or len(wide) == 1:
-            return False
+        if steps > MAX_COVER_STEPS or len(wide) < 2:
+            return MAX_COVER_STEPS + 1
         cut = next((cut for box in wide if (cut := _cut(piece, box)) is not None), None)
         if cut is None:
-            return False
+            return MAX_COVER_STEPS + 1
         pieces += cut
-    return True
+    return steps
 
 
 def _implies(narrow: Conjunction, wide: Conjunction) -> bool:

@@ -16,6 +16,7 @@ BOTTOM: Cut = (-math.inf, 0)
 TOP: Cut = (math.inf, 0)
 SLACK_KM = 1e-6  # far above the rounding of the haversine, far below what anybody measures
 _BLANKS = re.compile("[ \t\r\n]+")
+_OTHER_BLANKS = re.compile("[\x0b\x0c\x1c-\x1f]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _MAX_NUMBER = 64  # characters: nobody writes longer numbers, and a hostile text may be long
 
@@ -24,7 +25,9 @@ __all__ = ["BOTTOM", "SLACK_KM", "TOP", "Cut", "collapsed", "distance_km", "hold
 
 def collapsed(text: str) -> str:
     """A text as it is compared: without white space at its ends, and with one blank where there is more."""
-    return _BLANKS.sub(" ", text).strip(" ")
+    if not text.isascii() or _OTHER_BLANKS.search(text):  # split() would take more for blanks than XML does
+        return _BLANKS.sub(" ", text).strip(" ")
+    return " ".join(text.split())  # a fourth of the time
 
 
 def number(text: str) -> float | None:

@@ -30,6 +30,8 @@ MAX_STEPS = 128
 """How many steps a profile may have, in all its paths."""
 MAX_PARTS = 1024
 """How many names, literals, calls and slashes a profile may have."""
+MAX_SEARCHES = 32
+"""How many contains() a profile may have: each may have to read all of a message's text."""
 
 _COMPARISONS = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}  # and how they read backwards
 _EXACT_DIGITS = 15  # shorter numbers keep their value when zeros at their ends go
@@ -53,6 +55,7 @@ class _Parser:
         self.nesting = 0
         self.size = 0
         self.steps = 0
+        self.searches = 0
 
     def profile(self) -> Expression:
         if self._next.type == "END":
@@ -170,6 +173,9 @@ class _Parser:
         return found
 
     def _string_function(self, name: Token) -> Expression:
+        self.searches += name.value == "contains"
+        if self.searches > MAX_SEARCHES:
+            raise self._error("the profile has too many contains()", name, f"at most {MAX_SEARCHES} are accepted")
         path_begin = self._next
         path = self._operand()
         if not isinstance(path, Path):
