@@ -6,6 +6,7 @@ A new language is a class here, beside its packages in ``profiles`` and ``matchi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from semcast.model import Kind, Schema, SemcastError
@@ -80,10 +81,30 @@ class Language(Generic[P]):
         # Engines bring numba, which takes a second to import; parsing and covering need none.
         from semcast.matching.segments import SegmentedMatcher
 
-        return SegmentedMatcher(self._engine(engine), profiles, _size)
+        build = self._engine(engine)
+        return SegmentedMatcher(partial(_built, build), profiles, _size)
+
+    def prepare(self, profile: P) -> None:
+        """Do beforehand what makes the first match of a profile with very many values slow.
+
+        Matchers that it is added to soon afterwards find it done. To be called from any thread.
+        """
 
     def _engine(self, name: str) -> Callable[[Sequence[P]], Engine]:
         raise NotImplementedError
+
+
+def _built(build: Callable[[Sequence[Any]], Engine], profiles: Sequence[Any]) -> Engine:
+    """An engine; that of a single large profile is remembered for a while."""
+    from semcast.matching.segments import ALONE
+
+    alone = len(profiles) == 1 and _size(profiles[0]) >= ALONE
+    return _remembered(build, profiles[0]) if alone else build(profiles)
+
+
+@lru_cache(maxsize=8)
+def _remembered(build: Callable[[Sequence[Any]], Engine], profile: Any) -> Engine:
+    return build([profile])
 
 
 def _size(profile: Any) -> int:
@@ -118,6 +139,12 @@ class Relational(Language[relational.Profile]):
 
     def wanted(self, profiles: Sequence[relational.Profile]) -> dict[str, frozenset[Kind]]:
         return relational.wanted(profiles)
+
+    def prepare(self, profile: relational.Profile) -> None:
+        from semcast.matching.segments import ALONE
+
+        if _size(profile) >= ALONE:
+            _built(self._engine(self.engines[0]), [profile])
 
     def _engine(self, name: str) -> Callable[[Sequence[relational.Profile]], Engine]:
         if name == "brute":

@@ -2,13 +2,15 @@
 
 Engines are immutable: a change builds new ones aside and swaps them in by one assignment, so a batch
 that is being matched sees the profiles of one moment. Profiles sit in segments of falling size (as in
-a log-structured merge tree): adding one profile to a million, or to one with 100,000 values, rebuilds
-only the small segments, and removed profiles are masked until they are a quarter of their segment.
+a log-structured merge tree): adding one profile to a million rebuilds only the small segments, and
+removed profiles are masked until they are a quarter of their segment. A profile with very many values
+has a segment of its own, whose engine may have been built before, elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import groupby
 from threading import Lock
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -21,6 +23,8 @@ from semcast.model import SemcastError
 
 P = TypeVar("P")
 _GROWTH = 4  # a segment is merged into the one before it unless that is this much larger
+ALONE = 16
+"""Profiles of this size and above have a segment of their own: no other one has them indexed again."""
 
 
 class Engine(Protocol):
@@ -127,14 +131,26 @@ class SegmentedMatcher(Generic[P]):
         with self._lock:
             if not self._waiting:
                 return self._segments
-            segments, members = list(self._segments), list(self._waiting.items())
-            size = self._total(self._waiting.values())
-            while segments and segments[-1].size < _GROWTH * size:
-                size += segments[-1].size
-                members = segments.pop().members() + members
-            self._segments = (*segments, self._segment(members))
-            self._waiting = {}
+            segments = list(self._segments)
+            for alone, run in groupby(self._waiting.items(), lambda item: self._is_alone(item[1])):
+                for members in ([item] for item in run) if alone else [list(run)]:
+                    self._append(segments, members)
+            self._segments, self._waiting = tuple(segments), {}
             return self._segments
+
+    def _append(self, segments: list[_Segment[P]], members: list[tuple[int, P]]) -> None:
+        """Add a segment, merged with the small ones before it; one that stands alone is merged with none."""
+        size = self._total([profile for _, profile in members])
+        alone = self._is_alone(members[0][1])
+        while not alone and segments and segments[-1].size < _GROWTH * size:
+            if self._is_alone(segments[-1].profiles[0]):
+                break
+            size += segments[-1].size
+            members = segments.pop().members() + members
+        segments.append(self._segment(members))
+
+    def _is_alone(self, profile: P) -> bool:
+        return self._size is not None and self._size(profile) >= ALONE
 
     def _compacted(self, segment: _Segment[P]) -> tuple[_Segment[P], ...]:
         """Rebuild a segment of which too much is masked; an empty one vanishes."""

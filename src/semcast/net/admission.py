@@ -76,7 +76,6 @@ class Admission:
     """Decides on hellos. A claim that takes a call is checked while everything else goes on."""
 
     def __init__(self, host: Host) -> None:
-        self.under_way: set[asyncio.Task[None]] = set()
         self._host = host
         self._callbacks = Callbacks(host.name)
 
@@ -94,11 +93,7 @@ class Admission:
         if hello.role in CLIENTS and (known is None or same):
             host.admit(connection, hello)
             return
-        connection.claim = hello
-        connection.pause()
-        task = asyncio.get_running_loop().create_task(self._check(connection, hello))
-        self.under_way.add(task)
-        task.add_done_callback(self.under_way.discard)
+        host.set_aside(connection, self._check(connection, hello))
 
     async def _check(self, connection: Connection, hello: Hello) -> None:
         """Find out whether a name belongs to who claims it."""
@@ -108,16 +103,12 @@ class Admission:
         else:
             known = host.address_of_member(hello.name)
             reason = await self._callbacks.refusal(hello, known, lambda: self._answers(hello.name))
-        connection.claim = None
         if connection.over:
             return
         if reason is not None:
             host.refuse(connection, "Hello", reason)
-            return
-        host.admit(connection, hello)
-        behind, connection.behind = connection.behind, []
-        host.received(connection, behind)
-        connection.resume()
+        else:
+            host.admit(connection, hello)
 
     async def _answers(self, name: str) -> bool:
         """Does the party that has a name still answer?"""

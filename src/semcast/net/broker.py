@@ -19,6 +19,7 @@ from semcast.net.connection import Connection
 from semcast.net.database import UnwritableError
 from semcast.net.deliveries import Deliveries
 from semcast.net.host import Host, log
+from semcast.net.long_profiles import LongProfiles
 from semcast.net.machines import node_of
 from semcast.net.meters import LinkMeter
 from semcast.net.runner import Runner
@@ -41,10 +42,11 @@ from semcast.protocol.frames import (
     Refused,
 )
 from semcast.protocol.frames.semantic import Packet
-from semcast.protocol.machine import Command, Congested, Handed, Local, Note, Passed, Received, Relieved, Send
+from semcast.protocol.machine import Command, Congested, Event, Handed, Local, Note, Passed, Received, Relieved, Send
 from semcast.protocol.passing import Passage
 from semcast.protocol.senders import AT_BROKER, Sender, objection
 from semcast.trees.roles import SOURCE
+from semcast.trees.topology import GATEWAY
 
 _REPORT_S = 1.0
 _AGAIN_S = 1.0
@@ -91,6 +93,7 @@ class BrokerHost(Host):
         self.turns = Turns.of_this_loop()
         self.notes: Counter[str] = Counter()
         self.deliveries = Deliveries()
+        self.long_profiles = LongProfiles(self, sum(GATEWAY in broker.roles for broker in topology.brokers))
         self.locals: dict[str, Callable[[str, AnyFrame], None]] = {}
         """Clients within this process, which speak other protocols with theirs; they are given (sender, frame)."""
         self.near: dict[str, Callable[[Handed], None]] = {}
@@ -278,8 +281,12 @@ class BrokerHost(Host):
                 local(peer.name, frame)
         elif isinstance(frame, Publish | Append) and self.trouble:
             peer.send(self._not_now(frame))
-        else:
-            self._runner.feed(Received(peer.name, frame))
+        elif not self.long_profiles.take(peer, frame):
+            self.feed(Received(peer.name, frame))
+
+    def feed(self, event: Event) -> None:
+        """Give its machine an event."""
+        self._runner.feed(event)
 
     def told(self, sender: str, frame: AnyFrame) -> None:
         """A frame of a client within this process."""

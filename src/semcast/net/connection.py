@@ -15,7 +15,7 @@ from typing import Protocol, cast
 
 from semcast.net.partial import Partial
 from semcast.protocol.codec import AnyView, ViewDecoder, encode
-from semcast.protocol.frames import AnyFrame, Hello
+from semcast.protocol.frames import AnyFrame
 from semcast.protocol.framing import FrameError, Held, VersionError
 
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20
@@ -87,8 +87,8 @@ class Connection(asyncio.Protocol):
         self.proof = b""
         self.features: tuple[str, ...] = ()
         """What the other end understands beyond its protocol version."""
-        self.claim: Hello | None = None
-        """A hello that is being checked; ``behind`` came with it."""
+        self.busy = False
+        """Something that it said takes a while: nothing more is read until then, and ``behind`` came with it."""
         self.behind: list[AnyView] = []
         self.mismatch: VersionError | None = None
         self.bytes_in = self.bytes_out = 0

@@ -12,7 +12,8 @@ import logging
 import random
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
+from typing import Any
 
 from semcast.model import SemcastError
 from semcast.model.version import __version__
@@ -87,6 +88,7 @@ class Host:
         self._pinging: asyncio.TimerHandle | None = None
         self._proofs = Proofs()
         self._admission = Admission(self)
+        self._spawned: set[asyncio.Task[None]] = set()
         self._logged: dict[str, float] = {}
         self._stopping = False
 
@@ -112,7 +114,7 @@ class Host:
         self._stopping = True
         if self._pinging is not None:
             self._pinging.cancel()
-        for task in (*self._dialling.values(), *self._admission.under_way):
+        for task in (*self._dialling.values(), *self._spawned):
             task.cancel()
         if self._server is not None:
             self._server.close()
@@ -213,8 +215,7 @@ class Host:
         for place, frame in enumerate(frames):
             if connection.over:
                 return
-            if connection.claim is not None:
-                # Its claim is being checked, and nothing is read from it until then: this came with its hello.
+            if connection.busy:
                 connection.behind += frames[place:]
                 return
             kind = type(frame)
@@ -234,6 +235,28 @@ class Host:
                 connection.close(frame.reason)  # type: ignore[union-attr]
             else:
                 self.refuse(connection, kind.__name__, "say hello first")
+
+    def set_aside(self, connection: Connection, work: Coroutine[Any, Any, None]) -> None:
+        """Take nothing more from a connection until some work is done that its last frame asked for."""
+        connection.busy = True
+        connection.pause()
+        self.spawn(self._go_on(connection, work))
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside everything else, until this is stopped."""
+        task = self._loop.create_task(work)
+        self._spawned.add(task)
+        task.add_done_callback(self._spawned.discard)
+
+    async def _go_on(self, connection: Connection, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        finally:
+            connection.busy = False
+        behind, connection.behind = connection.behind, []
+        self.received(connection, behind)
+        if not connection.busy:
+            connection.resume()
 
     def faulty(self, connection: Connection, error: FrameError) -> None:
         """End a connection that brought no frame. Another version is told of this one, by a frame that shows it."""

@@ -15,10 +15,11 @@ from semcast.model import Kind, Schema, SemcastError
 from semcast.model.message import Message, ProfileText
 from semcast.model.tables import Part
 from semcast.profiles.relational.literals import moment
-from semcast.protocol.filters import canonical
+from semcast.protocol.filters import LONG, canonical, prepare
 from semcast.protocol.framing import MAX_MESSAGE
 from semcast.protocol.values import Range, decoded, range_of, shown
 
+_Pairs = tuple[tuple[str, str], ...]
 _PYTHON: dict[Kind, tuple[type, ...]] = {
     Kind.NUMBER: (int, float),
     Kind.STRING: (str,),
@@ -59,8 +60,8 @@ class Stream(Part, frozen=True, kw_only=True, dict=True):
 
     def canonical(self, text: str) -> str:
         """A profile's canonical text; ProfileError where it is none, or asks for what the schema does not have."""
-        chosen = language(self.language)
-        return chosen.canonical(_parsed(self, text))
+        known = _canonical_long if len(text) >= LONG else _canonical
+        return known(self.language, tuple(self.schema.items()), tuple(self.namespaces.items()), text)
 
     def refusal(self, message: Message) -> str | None:
         """Why a message cannot be published here; None where it can."""
@@ -111,16 +112,15 @@ class Stream(Part, frozen=True, kw_only=True, dict=True):
         return None
 
 
-@lru_cache(maxsize=1 << 14)
-def _parsed_text(kind: str, schema: tuple[tuple[str, str], ...], spaces: tuple[tuple[str, str], ...], text: str) -> Any:
+def _read_canonical(kind: str, schema: _Pairs, namespaces: _Pairs, text: str) -> str:
     chosen = language(kind)
     if chosen.has_namespaces:
-        return chosen.parse(text, namespaces=dict(spaces) or None)
-    return chosen.parse(text, Schema(dict(schema)) if schema else None)
+        return chosen.canonical(chosen.parse(text, namespaces=dict(namespaces) or None))
+    return chosen.canonical(chosen.parse(text, Schema(dict(schema)) if schema else None))
 
 
-def _parsed(stream: Stream, text: str) -> Any:
-    return _parsed_text(stream.language, tuple(stream.schema.items()), tuple(stream.namespaces.items()), text)
+_canonical = lru_cache(maxsize=1 << 14)(_read_canonical)
+_canonical_long = lru_cache(maxsize=64)(_read_canonical)
 
 
 def _nested(row: Any, name: str) -> Any:
@@ -176,6 +176,11 @@ class Streams:
         if found.language != profile.language:
             raise SemcastError(f"stream {profile.stream!r} is {found.language}, and the profile {profile.language}")
         return found
+
+    def prepare(self, profile: ProfileText) -> None:
+        """Read and index a long profile; SemcastError where it makes no sense. In any thread."""
+        found = self.canonical(profile)
+        prepare(self.canonical(found))  # a gateway is told of it in its canonical text
 
     def unknown(self, name: str) -> str:
         """What to tell who names a stream that is not declared."""

@@ -150,6 +150,7 @@ class Feeds:
         """Subscribe for a reader; SemcastError where the profile makes no sense."""
         if len(self.open) >= MOST:
             raise Problem(503, f"{self._host.name} has {MOST} readers already", headers={"retry-after": "5"})
+        await self._host.long_profiles.prepare(wish.stream, wish.profile)
         cursor = wish.cursor or Cursor()
         session = wish.session or cursor.session or f"http-{uuid.uuid4().hex}"
         earlier = self.open.get(session)
@@ -171,6 +172,11 @@ class Feeds:
         if known is None or not known.attach.durable:
             return Cursor()
         return Cursor(dict(known.cursor), dict(known.above()))
+
+    async def replace(self, feed: Feed, profile: str) -> None:
+        """Have a reader be sent something else; returns when it counts."""
+        await self._host.long_profiles.prepare(feed.wish.stream, profile)
+        await feed.subscription.replace(profile)
 
     async def end(self, feed: Feed, *, keep: bool = True) -> None:
         """Let go of a reader. A durable session waits for who comes back, with what was not taken."""

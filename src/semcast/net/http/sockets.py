@@ -198,7 +198,7 @@ class Reader:
         await self._feeds.end(self._feed, keep=keep)
 
     async def replace(self, profile: str) -> None:
-        await self._feed.subscription.replace(profile)
+        await self._feeds.replace(self._feed, profile)
         await self._socket.tell("replaced", {"sub": self._name, "cursor": self._feed.cursor})
 
     def ack(self, message: str) -> None:
