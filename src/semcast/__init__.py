@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 from semcast.matching import Language, language
 from semcast.model import Kind, ProfileError, Schema, SemcastError
-from semcast.model.version import __version__
+from semcast.model.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from semcast.client import BlockingClient, Client
 
-__all__ = [
-    "Kind", "Language", "ProfileError", "Schema", "SemcastError",
-    "__version__", "connect", "connect_blocking", "language",
-]  # fmt: skip
+__all__ = ["Kind", "Language", "ProfileError", "Schema", "SemcastError", "connect", "connect_blocking", "language"]
 
 
 def connect(url: str | None = None, *, name: str | None = None) -> Client:

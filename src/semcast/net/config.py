@@ -37,7 +37,7 @@ class Config(Part, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     """Where all listen."""
     origins: tuple[str, ...] = ()
-    """Web pages of these origins (https://host) may publish; reading is open to all. ``*``: all may."""
+    """Web pages of these origins (https://host) may publish and read status pages; ``*``: all may."""
     hosts: tuple[str, ...] = ()
     """Names (without a port) under which web clients may reach members, beside the addresses where these listen."""
     processes: bool = True
