@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from semcast.matching.relational.brute import like
 from semcast.profiles.relational import likes, wildcards
+from tests.cases import CASES
 
 LETTERS = ["a", "b", "é", "\ud7ff", "\ud800", "\udfff", "\ue000", "\ue001"]
 """Few, so that texts match; with half of a surrogate pair, and the letters that ``implies`` would like to use."""
@@ -34,20 +35,20 @@ texts = st.one_of(
 @example("a%a", "a")
 @example("%ab_%b", "abab")
 @example("%a_%b", "xab")
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=2 * CASES, deadline=None)
 def test_a_pattern_matches_what_the_slow_programme_says(pattern: str, text: str) -> None:
     assert likes.matches(pattern, text) == like(pattern, text)
 
 
 @given(patterns, texts)
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=2 * CASES, deadline=None)
 def test_a_segment_is_found_in_chunks_as_in_one_piece(pattern: str, text: str) -> None:
     with patch.object(wildcards, "_WINDOW", 1), patch.object(wildcards, "_CHUNK", 2):
         assert likes.matches(pattern, text) == like(pattern, text)
 
 
 @given(patterns, texts)
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=CASES, deadline=None)
 def test_the_canonical_pattern_matches_the_same(pattern: str, text: str) -> None:
     assert like(likes.canonical_pattern(pattern), text) == like(pattern, text)
 
@@ -64,7 +65,7 @@ def grown(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @given(grown(), patterns)
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=2 * CASES, deadline=None)
 def test_what_is_implied_matches_too(narrow: tuple[str, str], wide: str) -> None:
     pattern, text = narrow
     assert like(pattern, text)
@@ -73,7 +74,7 @@ def test_what_is_implied_matches_too(narrow: tuple[str, str], wide: str) -> None
 
 
 @given(st.lists(st.sampled_from(["a", "b", "é", "%", r"\%", r"\\"]), max_size=12).map("".join), st.integers(0, 11))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=CASES, deadline=None)
 def test_a_pattern_implies_itself_and_what_has_a_run_instead_of_a_part(pattern: str, place: int) -> None:
     parts = likes.parts(pattern)
     wider = [("%", "") if at == place else part for at, part in enumerate(parts)]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import semcast
 from semcast.profiles.relational import ranges as sets
 from semcast.profiles.relational.ranges import AFTER, BEFORE, Ranges
+from tests.cases import CASES
 
 language = semcast.language("relational")
 
@@ -140,7 +141,7 @@ def members(ranges: Ranges) -> set[float]:
 
 
 @given(st.lists(any_ranges(), min_size=2, max_size=5))
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=2 * CASES, deadline=None)
 def test_set_operations_are_those_of_sets(drawn: list[Ranges]) -> None:
     a, b = drawn[:2]
     everything = members(sets.ALL)
@@ -153,7 +154,7 @@ def test_set_operations_are_those_of_sets(drawn: list[Ranges]) -> None:
 
 
 @given(st.lists(any_ranges(), min_size=2, max_size=5))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=CASES, deadline=None)
 def test_a_set_has_one_form_whatever_it_was_made_from(drawn: list[Ranges]) -> None:
     a, b = drawn[:2]
     assert sets.intersect(a, b) == sets.intersect(b, a)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from semcast.matching.decode import Decoder
@@ -19,6 +19,7 @@ from semcast.model import Kind, SemcastError
 from semcast.model.message import Message
 from semcast.protocol.streams import Stream, Streams
 from semcast.protocol.values import MAX_DEPTH, encoded
+from tests.cases import CASES
 
 BITS = {"byte": 8, "smallint": 16, "int": 32, "long": 64, "bigint": 64, "int64": 64}
 UNSIGNED = {"uint8": 8, "uint32": 32, "uint64": 64}
@@ -64,6 +65,7 @@ def refusal(payload: str, schema: dict[str, str]) -> str | None:
     return reason
 
 
+@settings(max_examples=CASES)
 @given(numbers, st.sampled_from(TYPES))
 @example("9223372036854775807", "long")
 @example("9223372036854775808", "long")
@@ -77,6 +79,7 @@ def test_a_number_is_taken_where_its_declared_type_holds_it_and_nowhere_else(tex
         assert len(reason) < 200
 
 
+@settings(max_examples=CASES)
 @given(numbers)
 def test_where_nothing_is_declared_every_double_is_taken_and_columns_can_be_made_of_what_is(text: str) -> None:
     payload = f'{{"deep": {{"v": [{text}]}}, "v": {text}}}'
@@ -148,6 +151,7 @@ def test_nesting_ends_at_the_same_depth_for_everybody(opened: str) -> None:
             assert "nested more than 400 levels" in (deep_in_a_stack(calls, nested(depth)) or "")
 
 
+@settings(max_examples=CASES)
 @given(st.dictionaries(st.text(), st.one_of(st.integers(-(10**30), 10**30), st.floats(), st.none(), st.text())))
 def test_a_mapping_says_the_same_as_json_or_is_refused(row: dict[str, Any]) -> None:
     infinite = any(type(value) is float and math.isinf(value) for value in row.values())

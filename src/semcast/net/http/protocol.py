@@ -36,8 +36,9 @@ class HttpConnection(HttpToolsProtocol):
         self._partial = partial
         self._pending = 0
         """Bytes since the last that brought a request further: its head, or what chunks hide between them."""
-        self._head = 0
-        self._body = 0
+        self._head = self._body = 0
+        self._in_body = False
+        self._too_long = ""
         self._refused = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -53,17 +54,12 @@ class HttpConnection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._refused:
             return
-        if not self._pending and self._timer is None and not self._in_body:
+        if not self._pending and self._timer is None and not self._in_body:  # a request begins
             self._timer = self.loop.call_later(HEAD_S, self._late)
         self._pending += len(data)
         super().data_received(data)
         if self._pending > HEAD_BYTES:
             self._refuse(431, f"at most {HEAD_BYTES:,} bytes may come before a request's body, and between its chunks")
-
-    @property
-    def _in_body(self) -> bool:
-        cycle: RequestResponseCycle | None = self.cycle
-        return cycle is not None and cycle.more_body
 
     # --- the parser's side
 
@@ -89,11 +85,10 @@ class HttpConnection(HttpToolsProtocol):
             )  # fmt: skip
             raise _TooLong
 
-    _too_long = ""
-
     def on_headers_complete(self) -> None:
         self._stop_timer()
         self._pending = self._head = 0
+        self._in_body = True
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -105,6 +100,7 @@ class HttpConnection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._pending = self._body = 0
+        self._in_body = False
         self._partial.hold(self, 0)
         super().on_message_complete()
 
