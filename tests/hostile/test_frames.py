@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import semcast
+from semcast.model.message import Message
 from semcast.net.serve import run
 from semcast.protocol.frames import (
     AnyFrame,
@@ -18,16 +22,21 @@ from semcast.protocol.frames import (
     Lease,
     Leg,
     Live,
+    Publish,
     Published,
+    Refused,
     Repair,
     Switch,
     Switched,
     Tally,
     Welcome,
 )
+from semcast.protocol.framing import PREFIX, VERSION
+from tests.cases import CASES
 from tests.hostile.attacks import Record, attacked
 from tests.hostile.conftest import Target
 from tests.hostile.raw import Raw, client
+from tests.laws.client_worlds import FRAMES
 
 pytestmark = pytest.mark.system
 HIGH = 1 << 60
@@ -140,3 +149,58 @@ def test_a_frame_before_the_hello_is_refused(unharmed: Target) -> None:
             assert await raw.ended() == "say hello first"
 
     run(attack())
+
+
+def test_frames_have_the_size_that_their_sender_needs(unharmed: Target) -> None:
+    async def attack() -> None:
+        for hello, size in (([], 1 << 20), ([client("large")], 7 << 20)):
+            async with Raw(unharmed.where("b2")) as raw:
+                raw.say(*hello)
+                if hello:
+                    await raw.greeted()
+                raw.write(PREFIX.pack(size, VERSION, 0))
+                await raw.ended()
+
+    run(attack())
+
+
+def test_a_message_whose_headers_would_fill_a_frame_is_refused(unharmed: Target) -> None:
+    """As a publisher sends it that does not look at it first."""
+
+    async def attack() -> None:
+        large = Message("topics", b"", "canary/large", 0, None, (("x", "a" * (5 << 20)),))
+        async with Raw(unharmed.where("b0")) as raw:
+            raw.say(client("large"))
+            await raw.greeted()
+            raw.say(Publish("large", 0, (large,)))
+            async with asyncio.timeout(30):
+                while not any(isinstance(frame, Refused) for frame in raw.came):
+                    await asyncio.sleep(0.01)
+        refused = next(frame for frame in raw.came if isinstance(frame, Refused))
+        assert "topic, key and headers have" in refused.reason
+
+    run(attack())
+
+
+@settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(FRAMES, min_size=1, max_size=8))
+def test_whatever_clients_say_members_go_on(target: Target, said: list[AnyFrame]) -> None:
+    """The law of tests/laws/test_client_laws, against real members."""
+
+    async def attack() -> None:
+        for member in ("b0", "b2"):
+            async with Raw(target.where(member)) as raw:
+                raw.say(client("fuzz"))
+                await raw.greeted()
+                raw.say(*said)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(raw.over.wait(), 0.05)
+
+    run(attack())
+
+
+def test_members_are_well_after_all_that(unharmed: Target, record_property: Record) -> None:
+    async def nothing(target: Target) -> None:
+        assert "cannot go on" not in target.log()
+
+    attacked(unharmed, nothing, record_property)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from hypothesis import strategies as st
@@ -17,8 +17,16 @@ NUMBERS = st.one_of(st.integers(0, 40), st.integers(0, 2**64 - 1))
 
 
 def values(kind: Any) -> st.SearchStrategy[Any]:
-    """Any value of a type that frames are made of."""
+    """Any value of a type that frames are made of, within what it may be."""
     origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        limits = inner[1]
+        if inner[0] is int:
+            return st.integers(limits.ge, limits.le)
+        if inner[0] is float:
+            least = limits.ge if limits.ge is not None else limits.gt
+            return st.floats(least, limits.le, exclude_min=limits.gt is not None)
+        return values(inner[0])  # lengths are far above what is made here
     if origin in (Union, types.UnionType):
         return st.one_of([values(one) for one in inner])
     if origin is tuple and inner[-1] is Ellipsis:
@@ -41,7 +49,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
 
 
 def built(kind: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     return st.builds(kind, **{name: values(hints[name]) for name in kind.__struct_fields__})
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+
+MAX_HEADERS = 1024
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -15,7 +19,7 @@ class Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
     time_ms: int = 0
     """Event time, since 1970."""
     key: str | None = None
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: Annotated[tuple[tuple[str, str], ...], msgspec.Meta(max_length=MAX_HEADERS)] = ()
 
 
 class ProfileText(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -38,7 +38,7 @@ from semcast.protocol.frames import (
     Vouched,
 )
 from semcast.protocol.frames.semantic import Packet
-from semcast.protocol.framing import FrameError, VersionError
+from semcast.protocol.framing import MAX_CLIENT_FRAME, MAX_FRAME, MAX_HELLO, FrameError, VersionError
 
 _PARKED = 256
 """Frames kept for somebody who is being dialled."""
@@ -202,6 +202,7 @@ class Host:
     def opened(self, connection: Connection) -> None:
         self._connections.add(connection)
         if not connection.dialled:
+            connection.held.most = MAX_HELLO
             self._loop.call_later(_HELLO_S, self._impatient, connection)
             return
         proof = self._proofs.show(connection.dialled, connection.wanted)
@@ -290,6 +291,7 @@ class Host:
             self._forget(known, "it has come again")
         connection.name, connection.role, connection.incarnation = hello.name, hello.role, hello.incarnation
         connection.proof, connection.features = hello.proof, hello.features
+        connection.held.most = MAX_CLIENT_FRAME if hello.role in CLIENTS else MAX_FRAME
         connection.send(self.greeting(connection))
         self._welcome(connection, hello.address)
 

@@ -99,7 +99,7 @@ class _Pieces(Generic[F]):
     def _read_all(self, data: bytes, frames: list[F]) -> None:
         at, size = 0, len(data)
         while size - at >= PREFIX.size:
-            end = at + whole(data, at)
+            end = at + whole(data, at, self.held.most)
             if end > size:
                 break
             frames.append(self._read(data[at:end]))

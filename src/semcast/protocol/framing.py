@@ -15,6 +15,10 @@ MAX_FRAME = 16 * 1024 * 1024
 
 MAX_MESSAGE = 4 * 1024 * 1024
 """Bytes of a message's payload, at most: so that one always fits into a frame, with all that goes with it."""
+MAX_CLIENT_FRAME = 6 * 1024 * 1024
+"""Bytes of a frame that a client sends: room for the largest message, and for a megabyte of others before it."""
+MAX_HELLO = 64 * 1024
+"""Bytes of a frame of somebody who has not said who it is."""
 FRAME_BYTES = 1024 * 1024
 """Bytes of messages from which on a frame is full, however few they are."""
 
@@ -68,11 +72,11 @@ def checked_length(frame_bytes: int) -> int:
     return frame_bytes
 
 
-def whole(data: bytes, at: int) -> int:
+def whole(data: bytes, at: int, most: int = MAX_FRAME) -> int:
     """The size of the whole frame that begins at a place; the prefix must be there and is checked."""
     length, version, kind = PREFIX.unpack_from(data, at)
-    if not PREFIX.size - LENGTH_BYTES <= length <= MAX_FRAME:
-        raise FrameError(f"a frame cannot be {length} bytes long; from 2 to {MAX_FRAME} are possible")
+    if not PREFIX.size - LENGTH_BYTES <= length <= most:
+        raise FrameError(f"a frame cannot be {length} bytes long; from 2 to {most} are possible")
     if version != VERSION:
         raise VersionError(version)
     if kind > LEG:
@@ -91,6 +95,8 @@ class Held:
         self._needed = PREFIX.size
         """So many bytes have to be held before it is worth looking at them."""
         self._broken: str | None = None
+        self.most = MAX_FRAME
+        """Bytes that a frame may have here."""
 
     @property
     def size(self) -> int:
@@ -113,7 +119,7 @@ class Held:
     def keep(self, data: bytes, at: int) -> None:
         """Hold what is behind the last whole frame; its prefix is checked where it is there."""
         left = len(data) - at
-        self._needed = whole(data, at) if left >= PREFIX.size else PREFIX.size
+        self._needed = whole(data, at, self.most) if left >= PREFIX.size else PREFIX.size
         self._bytes += data[at:]
 
     def broke(self, error: FrameError) -> None:

@@ -8,6 +8,7 @@ from itertools import islice
 
 from semcast.model.message import Message
 from semcast.protocol.frames import Publish, Published, Refused
+from semcast.protocol.frames.base import MOST_PUBLISHED
 from semcast.protocol.framing import fitting
 from semcast.protocol.machine import Command, Event, Note, Received, Send, Settings, Tick
 
@@ -50,7 +51,7 @@ class Publisher:
         return []
 
     def _send(self, now: float, skip: int) -> list[Command]:
-        messages = tuple(islice(self._waiting, skip, skip + self._settings.batch))
+        messages = tuple(islice(self._waiting, skip, skip + min(self._settings.batch, MOST_PUBLISHED)))
         messages = messages[: fitting(len(message.payload) for message in messages)]
         if not messages:
             return []

@@ -11,6 +11,7 @@ from semcast.model.message import unpacked
 from semcast.planning.plan import Plan, PlannedChannel
 from semcast.planning.router import ChannelBatch, Router
 from semcast.protocol.frames import Append, Key, Switch
+from semcast.protocol.streams import envelope_refusal
 
 AWAY: Key = ("", 0)
 """Stands for no tree: what gateways are owed that are away."""
@@ -154,4 +155,7 @@ def routes_of(append: Append, reached: Mapping[Key, int], streams: Mapping[str, 
             raise Unfit(place, f"no message: {error}") from None
         if streams and message.stream not in streams:
             raise Unfit(place, f"there is no stream {message.stream!r}")
+        reason = envelope_refusal(message)
+        if reason is not None:
+            raise Unfit(place, reason)
     return [ways[place] for place in places]

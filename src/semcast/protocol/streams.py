@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, Literal
 
 import msgspec
@@ -12,13 +13,17 @@ import msgspec
 from semcast.matching import language
 from semcast.matching.markup import Refusal, parser, tree_of
 from semcast.model import Kind, Schema, SemcastError
-from semcast.model.message import Message, ProfileText
+from semcast.model.message import MAX_HEADERS, Message, ProfileText
 from semcast.model.tables import Part
 from semcast.profiles.relational.literals import moment
 from semcast.protocol.filters import LONG, canonical, prepare
 from semcast.protocol.framing import MAX_MESSAGE
 from semcast.protocol.values import Range, decoded, range_of, shown
 
+MAX_ENVELOPE = 1 << 16
+"""Bytes of topic, key and headers together."""
+_CHARACTER_BYTES = 4
+_LATEST_MS = 1 << 53
 _Pairs = tuple[tuple[str, str], ...]
 _PYTHON: dict[Kind, tuple[type, ...]] = {
     Kind.NUMBER: (int, float),
@@ -144,6 +149,25 @@ def _no_xml(payload: bytes) -> str | None:
     return f"the payload cannot be read as XML: {found}" if isinstance(found, Refusal) else None
 
 
+def envelope_refusal(message: Message) -> str | None:
+    """Why a message cannot travel, whatever its stream: it has to fit into frames, and its time into columns."""
+    if len(message.payload) > MAX_MESSAGE:
+        return f"a payload of {len(message.payload):,} bytes; {MAX_MESSAGE:,} are the most"
+    if message.topic is None and message.key is None and not message.headers and not message.time_ms:
+        return None
+    if len(message.headers) > MAX_HEADERS:
+        return f"{len(message.headers):,} headers; {MAX_HEADERS:,} are the most"
+    texts = [message.topic or "", message.key or "", *chain.from_iterable(message.headers)]
+    size = 0
+    if _CHARACTER_BYTES * sum(map(len, texts)) > MAX_ENVELOPE:  # else there is no need to count exactly
+        size = sum(len(text.encode(errors="surrogatepass")) for text in texts)
+    if size > MAX_ENVELOPE:
+        return f"topic, key and headers have {size:,} bytes together; {MAX_ENVELOPE:,} are the most"
+    if not -_LATEST_MS <= message.time_ms <= _LATEST_MS:
+        return f"an event time of {message.time_ms} ms; it has to be within ±{_LATEST_MS}"
+    return None
+
+
 class Streams:
     """All that are declared; where nothing is, everything goes."""
 
@@ -154,10 +178,9 @@ class Streams:
 
     def refusal(self, message: Message) -> str | None:
         """Why a message cannot be published; None where it can."""
-        if len(message.payload) > MAX_MESSAGE:
-            return f"a payload of {len(message.payload):,} bytes; {MAX_MESSAGE:,} are the most"
-        if not self.declared:
-            return None
+        reason = envelope_refusal(message)
+        if reason is not None or not self.declared:
+            return reason
         stream = self.declared.get(message.stream)
         return self.unknown(message.stream) if stream is None else stream.refusal(message)
 

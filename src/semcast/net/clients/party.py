@@ -147,7 +147,7 @@ class Party:
             have=have,
             confirmed=True,
             expiry_s=expiry_s,
-            life=uuid.uuid4().int >> 65,
+            life=uuid.uuid4().int >> 66,
         )
         if machine.session in self._subscriptions:
             raise SemcastError(f"there is a subscription {machine.session!r} already")

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from semcast.model.message import Message, ProfileText
-from semcast.protocol.frames.base import Frame, Key
+from semcast.protocol.frames.base import (
+    MOST_MESSAGES,
+    MOST_PUBLISHED,
+    Frame,
+    Had,
+    Key,
+    Milliseconds,
+    Name,
+    Positions,
+    Seconds,
+    Whole,
+)
 
 
 class Publish(Frame, frozen=True, tag="publish"):
     """Messages of one origin, numbered on from ``first``."""
 
-    origin: str
-    first: int
-    messages: tuple[Message, ...]
-    since: int = 0
+    origin: Name
+    first: Whole
+    messages: Annotated[tuple[Message, ...], Meta(max_length=MOST_PUBLISHED)]
+    since: Whole = 0
     """Numbers before this one are not waited for: the origin leaves them out, or is through with them."""
-    attempt: int = 0
+    attempt: Whole = 0
     """One more whenever the origin gave a message up and those behind it took other numbers."""
 
 
 class Append(Frame, frozen=True, tag="append"):
     """Messages of one origin that were matched and routed elsewhere, by the plan of an epoch; numbered like Publish."""
 
-    origin: str
-    first: int
-    since: int
-    epoch: int
-    bodies: tuple[bytes, ...]
-    trees: tuple[Key, ...]
-    ways: tuple[tuple[tuple[int, bytes], ...], ...]
+    origin: Name
+    first: Whole
+    since: Whole
+    epoch: Whole
+    bodies: Annotated[tuple[bytes, ...], Meta(max_length=MOST_MESSAGES)]
+    trees: Annotated[tuple[Key, ...], Meta(max_length=MOST_MESSAGES)]
+    ways: Annotated[tuple[tuple[tuple[Whole, bytes], ...], ...], Meta(max_length=MOST_MESSAGES)]
     """All different ways: places in ``trees``, each with the gateways reached there, bit by bit, least first."""
     taken: bytes
     """The place of each message's way, two bytes each."""
@@ -38,7 +53,7 @@ class Append(Frame, frozen=True, tag="append"):
 class Ingested(Frame, frozen=True, tag="ingested"):
     """A pipeline is through with what waited for it in the log, through this position."""
 
-    position: int
+    position: Whole
 
 
 class Published(Frame, frozen=True, tag="published"):
@@ -70,28 +85,28 @@ class Refused(Frame, frozen=True, tag="refused"):
 class Attach(Frame, frozen=True, tag="attach"):
     """A client's subscription at a gateway, new or coming back; said again until answered."""
 
-    session: str
+    session: Name
     profile: ProfileText
     durable: bool = False
     ordered: bool = False
     start: str = "latest"
     """latest, or earliest; a client that comes back has a cursor."""
-    cursor: tuple[tuple[str, int], ...] = ()
+    cursor: Positions = ()
     """Per source: the client has everything through here."""
-    have: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    have: Had = ()
     """Per source: what it has above that."""
-    max_delay_ms: float | None = None
-    version: int = 0
+    max_delay_ms: Milliseconds | None = None
+    version: Whole = 0
     """Of the profile: one more at every replacement."""
     before: ProfileText | None = None
     """Where the profile was replaced: the one that counts for messages through ``until``, or, where that is not known
     yet, until the new one is live."""
-    until: tuple[tuple[str, int], ...] = ()
-    base: int | None = None
+    until: Positions = ()
+    base: Whole | None = None
     """What ``Attached`` said, if the client is attached here."""
-    expiry_s: float | None = None
+    expiry_s: Seconds | None = None
     """How long a durable session outlives its client; None: the gateway decides."""
-    life: int = 0
+    life: Whole = 0
     """Tells two subscribers of one name apart: one that begins anew from one that repeats what it said."""
 
 
@@ -141,21 +156,21 @@ class Gap(Frame, frozen=True, tag="gap"):
 class Taken(Frame, frozen=True, tag="taken"):
     """The client has everything of its session through this sequence number; ``credit`` more may come."""
 
-    session: str
-    sequence: int
-    credit: int = 64
+    session: Name
+    sequence: Whole
+    credit: Whole = 64
 
 
 class Detach(Frame, frozen=True, tag="detach"):
     """The subscription ends for good, or, with ``keep``, its client leaves and the session waits for it."""
 
-    session: str
+    session: Name
     keep: bool = False
-    sequence: int = 0
+    sequence: Whole = 0
     """With ``keep``: the client has taken everything of the session through here."""
-    cursor: tuple[tuple[str, int], ...] = ()
+    cursor: Positions = ()
     """With ``keep``, where the client knows it exactly: per source, it has taken everything through here, …"""
-    have: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    have: Had = ()
     """… and these above, also where another gateway brought them."""
 
 
