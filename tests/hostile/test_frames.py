@@ -36,7 +36,7 @@ from tests.cases import CASES
 from tests.hostile.attacks import Record, attacked
 from tests.hostile.conftest import Target
 from tests.hostile.raw import Raw, client
-from tests.laws.client_worlds import FRAMES
+from tests.laws.client_worlds import TO_BROKERS, TO_COORDINATORS
 
 pytestmark = pytest.mark.system
 HIGH = 1 << 60
@@ -183,12 +183,14 @@ def test_a_message_whose_headers_would_fill_a_frame_is_refused(unharmed: Target)
 
 
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(FRAMES, min_size=1, max_size=8))
-def test_whatever_clients_say_members_go_on(target: Target, said: list[AnyFrame]) -> None:
+@given(st.lists(TO_BROKERS, min_size=1, max_size=8), st.lists(TO_COORDINATORS, min_size=1, max_size=4))
+def test_whatever_clients_say_members_go_on(
+    target: Target, to_brokers: list[AnyFrame], to_coordinators: list[AnyFrame]
+) -> None:
     """The law of tests/laws/test_client_laws, against real members."""
 
     async def attack() -> None:
-        for member in ("b0", "b2"):
+        for member, said in (("b0", to_brokers), ("b2", to_brokers), ("c0", to_coordinators)):
             async with Raw(target.where(member)) as raw:
                 raw.say(client("fuzz"))
                 await raw.greeted()
@@ -202,5 +204,6 @@ def test_whatever_clients_say_members_go_on(target: Target, said: list[AnyFrame]
 def test_members_are_well_after_all_that(unharmed: Target, record_property: Record) -> None:
     async def nothing(target: Target) -> None:
         assert "cannot go on" not in target.log()
+        assert "Traceback" not in target.log()
 
     attacked(unharmed, nothing, record_property)

@@ -7,13 +7,15 @@ from typing import Any
 from hypothesis import strategies as st
 
 from semcast.model.message import Message, ProfileText, packed
-from semcast.protocol.frames import Append, Attach, Beat, Detach, Ingested, Publish, Taken
+from semcast.protocol.frames import Append, Ask, Attach, Beat, Detach, FoundPlan, Ingested, OfferPlans, Publish, Taken
 from semcast.protocol.streams import Stream, Streams
 from tests.protocol.playbook import KEY
 
 STREAMS = Streams({"t": Stream(language="topic"), "q": Stream(schema={"n": "long", "s": "string"})})
-WHOLE = st.one_of(st.integers(-3, 300), st.integers(-(2**63), 2**64 - 1))
-REAL = st.one_of(st.none(), st.floats())
+SMALL = st.integers(0, 300)
+WHOLE = st.one_of(SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, st.integers(0, 1 << 62), st.integers(-(2**63), 2**64 - 1))
+"""Mostly sensible: a frame that is refused when it is read ends the connection, and nothing behind it is tried."""
+REAL = st.one_of(st.none(), st.none(), st.floats(0.1, 1e6), st.floats())
 NAMES = st.sampled_from(["", "a", "b", "s", "m", "c", "x" * 300, "\0", "é"])
 SOURCES = st.sampled_from(["s", "other", ""])
 PROFILES = st.builds(
@@ -52,3 +54,26 @@ FRAMES: st.SearchStrategy[Any] = st.one_of(
     st.builds(Ingested, WHOLE),
     st.builds(Beat, st.floats()),
 )  # fmt: skip
+
+QUESTIONS = st.sampled_from(
+    [
+        "status",
+        "plan",
+        "reorganise",
+        "ingest",
+        "ingest x y",
+        "ingest 0 5",
+        "ingest -1 99999999999999999999",
+        "ingest 1 2 3",
+        "",
+        "\0",
+    ]
+)
+"""What people and pipelines ask members for."""
+TO_COORDINATORS: st.SearchStrategy[Any] = st.one_of(
+    st.builds(Ask, WHOLE, QUESTIONS),
+    st.builds(OfferPlans, NAMES),
+    st.builds(FoundPlan, WHOLE, st.binary(max_size=20), NAMES),
+    st.builds(Beat, st.floats()),
+)
+TO_BROKERS: st.SearchStrategy[Any] = st.one_of(FRAMES, st.builds(Ask, WHOLE, QUESTIONS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from semcast.protocol.source import Source
 if TYPE_CHECKING:
     from semcast.net.broker import BrokerHost
 
+_INGEST_FORM = re.compile(r"ingest ([0-9]{1,18}) ([0-9]{1,18})")
 _INGEST = 4096
 """Records that are looked at for an answer."""
 
@@ -29,8 +31,9 @@ def answer_of(host: BrokerHost, ask: Ask) -> Answer:
     if ask.what == "plan" and source is not None:
         following = source.following
         return Answer(ask.request, msgspec.msgpack.encode(following.switch if following is not None else None))
-    if ask.what.startswith("ingest ") and source is not None:
-        return Answer(ask.request, _waiting(source, *map(int, ask.what.split()[1:3])))
+    asked = _INGEST_FORM.fullmatch(ask.what)
+    if asked is not None and source is not None:
+        return Answer(ask.request, _waiting(source, int(asked[1]), int(asked[2])))
     return Answer(ask.request, b"", f"a broker cannot be asked for {ask.what!r}; ask a coordinator")
 
 
