@@ -45,7 +45,7 @@ class Proofs:
         self._shown: dict[bytes, str] = {}
 
     def show(self, address: str, name: str) -> bytes:
-        """The proof for who listens at an address; ``name`` is empty where that is not known yet."""
+        """The proof for the member at an address; ``name`` is empty while it is not known."""
         proof = hmac.digest(self._secret, address.encode(), hashlib.sha256)
         self._shown[proof] = name or self._shown.get(proof, "")
         return proof
@@ -57,7 +57,7 @@ class Proofs:
 
 
 def unfit(hello: Hello, me: str, members: Callable[[str], bool]) -> str | None:
-    """Why nobody may say this hello, whatever he can prove."""
+    """Why this hello is refused whatever its sender can prove; None where it is not."""
     name = hello.name
     if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
         return f"a name has 1 to {_LONGEST_NAME} printable characters"
@@ -68,7 +68,7 @@ def unfit(hello: Hello, me: str, members: Callable[[str], bool]) -> str | None:
     if hello.role in CLIENTS:
         return f"{name} is a member of the overlay, so it cannot be the name of a client" if members(name) else None
     if hello.role != "broker":
-        return f"there is no role {hello.role[:_LONGEST_NAME]!r}"
+        return f"unknown role {hello.role[:_LONGEST_NAME]!r}"
     return None if members(name) else f"the overlay has no broker {name}"
 
 

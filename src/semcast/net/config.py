@@ -39,7 +39,7 @@ class Config(Part, frozen=True, kw_only=True):
     origins: tuple[str, ...] = ()
     """Web pages of these origins (https://host) may publish and read status pages; ``*``: all may."""
     hosts: tuple[str, ...] = ()
-    """Names (without a port) under which web clients may reach members, beside the addresses where these listen."""
+    """Names, without a port, under which web clients may reach members, in addition to where these listen."""
     processes: bool = True
     """A process for each broker and coordinator; false: all in one."""
     delays: Delays = "measured"

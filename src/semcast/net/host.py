@@ -244,7 +244,7 @@ class Host:
         self.spawn(self._go_on(connection, work))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside everything else, until this is stopped."""
+        """Do something in the background; it ends when this host stops."""
         task = self._loop.create_task(work)
         self._spawned.add(task)
         task.add_done_callback(self._spawned.discard)
@@ -260,13 +260,13 @@ class Host:
             connection.resume()
 
     def faulty(self, connection: Connection, error: FrameError) -> None:
-        """End a connection that brought no frame. Another version is told of this one, by a frame that shows it."""
+        """End a connection that sent bad bytes. To another version the answer is a frame that shows this one."""
         if isinstance(error, VersionError):
             if not connection.dialled:
                 reason = f"{error} (semcast {__version__})"
                 self.refuse(connection, "version", reason)
             connection.mismatch = error
-        connection.close(f"it sent what is no frame: {error}")
+        connection.close(f"it sent something other than a frame: {error}")
 
     def refuse(self, connection: Connection, what: str, reason: str) -> None:
         """Take nothing more from a connection whose end sent what it may not send; count it, and say why."""

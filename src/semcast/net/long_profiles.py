@@ -1,4 +1,4 @@
-"""Profiles with very many values: read and indexed beside the event loop, before any machine sees them.
+"""Profiles with very many values: read and indexed in a thread, before any machine sees them.
 
 A list of 100,000 values takes 0.3 s of a processor. On the event loop that would be a third of a second without
 heartbeats and acknowledgements; in a thread it is a third of a second for the client that asked. Machines find what was
@@ -27,7 +27,7 @@ _REMEMBERED = 64
 
 
 class LongProfiles:
-    """Those of one broker, of an overlay with so many gateways."""
+    """Those of one broker. ``gateways`` is how many the overlay has."""
 
     def __init__(self, host: BrokerHost, gateways: int) -> None:
         self._host = host

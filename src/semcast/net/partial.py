@@ -32,7 +32,7 @@ class Partial:
         self._held: dict[Holder, int] = {}
 
     def hold(self, holder: Holder, size: int, *, begun: bool = False) -> None:
-        """A connection holds so many bytes now; ``begun``: of something else than before. O(1)."""
+        """Note how many bytes a connection holds; ``begun``: they belong to something new. O(1)."""
         before = self._held.get(holder, 0)
         if not size or begun:
             self._held.pop(holder, None)

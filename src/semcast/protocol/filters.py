@@ -18,7 +18,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 LONG = 1 << 14
-"""Characters from which on a profile is long: read and indexed beside the event loop, and few are remembered."""
+"""Characters from which on a profile is long: hosts read and index it in a thread, and few are remembered."""
 
 
 def parsed(kind: str, text: str) -> Any:

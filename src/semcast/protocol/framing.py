@@ -18,7 +18,7 @@ MAX_MESSAGE = 4 * 1024 * 1024
 MAX_CLIENT_FRAME = 6 * 1024 * 1024
 """Bytes of a frame that a client sends: room for the largest message, and for a megabyte of others before it."""
 MAX_HELLO = 64 * 1024
-"""Bytes of a frame of somebody who has not said who it is."""
+"""Bytes of a frame on a connection before its hello."""
 FRAME_BYTES = 1024 * 1024
 """Bytes of messages from which on a frame is full, however few they are."""
 

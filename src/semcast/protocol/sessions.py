@@ -106,7 +106,7 @@ class Session:
         self._early, self._early_next = Early(room), Early(room)
         self._have = {source: set(numbers) for source, numbers in attach.have}
         self._above: dict[str, set[int]] = {source: set(numbers) for source, numbers in attach.have}
-        """Per source: what the client has taken above the cursor. Who comes back without a memory has that too."""
+        """Per source: what the client took above the cursor, so that one without a memory can go on too."""
         self.away = False
         """The client has left: nothing is sent until it comes back."""
         self._room = room

@@ -39,7 +39,7 @@ def test_a_proof_is_the_same_for_one_address_and_differs_between_addresses_and_p
         ("b1", "client", "is a member"),
         ("b1", "newcomer", "is a member"),
         ("x", "broker", "no broker x"),
-        ("x", "king", "no role"),
+        ("x", "king", "unknown role"),
         ("", "client", "printable"),
         ("a\nb", "client", "printable"),
         ("a" * 201, "client", "printable"),

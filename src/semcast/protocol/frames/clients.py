@@ -107,7 +107,7 @@ class Attach(Frame, frozen=True, tag="attach"):
     expiry_s: Seconds | None = None
     """How long a durable session outlives its client; None: the gateway decides."""
     life: Whole = 0
-    """Tells two subscribers of one name apart: one that begins anew from one that repeats what it said."""
+    """Differs for each subscriber: one that starts under a known name is not taken for one that repeats its attach."""
 
 
 class Attached(Frame, frozen=True, tag="attached"):
