@@ -262,11 +262,13 @@ class Host:
     def faulty(self, connection: Connection, error: FrameError) -> None:
         """End a connection that sent bad bytes. To another version the answer is a frame that shows this one."""
         if isinstance(error, VersionError):
-            if not connection.dialled:
-                reason = f"{error} (semcast {__version__})"
-                self.refuse(connection, "version", reason)
             connection.mismatch = error
-        connection.close(f"it sent something other than a frame: {error}")
+        if connection.dialled:
+            connection.close(f"it sent something other than a frame: {error}")
+        elif connection.mismatch is not None:
+            self.refuse(connection, "version", f"{error} (semcast {__version__})")
+        else:
+            self.refuse(connection, "bytes", str(error))
 
     def refuse(self, connection: Connection, what: str, reason: str) -> None:
         """Take nothing more from a connection whose end sent what it may not send; count it, and say why."""
