@@ -14,14 +14,14 @@ Attack = Callable[[Target], Awaitable[None]]
 Record = Callable[[str, object], None]
 
 
-def attacked(target: Target, attack: Attack, record: Record, calm_s: float = 1.0) -> None:
+def attacked(target: Target, attack: Attack, record: Record, calm_s: float = 0.5) -> None:
     """Run an attack while the canary sings."""
 
     async def whole() -> None:
         async with singing(target.addresses) as canary:
             calm = await canary.alone(calm_s)
             await attack(target)
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.3)
             record(CANARY_P99, (calm, canary.p99_ms()))
 
     run(whole())

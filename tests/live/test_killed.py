@@ -166,8 +166,16 @@ async def _judge(watching: Sequence[Watcher], made: Sequence[Message], load: Loa
     due = _due(watching, made)
     sure = [watcher for watcher in watching if watcher.kind != "mqtt qos 0"]
     unsure = [watcher for watcher in watching if watcher.kind == "mqtt qos 0"]
-    for watcher in sure:
-        await until(lambda watcher=watcher: due[watcher.profile].keys() <= watcher.got.keys(), load.patience_s)  # type: ignore[misc]
+    try:
+        for watcher in sure:
+            await until(lambda watcher=watcher: due[watcher.profile].keys() <= watcher.got.keys(), load.patience_s)  # type: ignore[misc]
+    finally:
+        for kind_name in KINDS:
+            print(_account([watcher for watcher in watching if watcher.kind == kind_name], due))
+        for watcher in sure:
+            lacking = due[watcher.profile].keys() - watcher.got.keys()
+            if lacking:
+                print(watcher.kind, watcher.profile, len(lacking), sorted(lacking)[:5])
     await _still(watching)
     for watcher in sure:
         if isinstance(watcher, MqttWatcher):
@@ -180,8 +188,6 @@ async def _judge(watching: Sequence[Watcher], made: Sequence[Message], load: Loa
         assert watcher.address in fallen or watcher.got.total() == len(watcher.got), watcher.profile
     for kind in (EventWatcher, SocketWatcher):
         assert any(isinstance(watcher, HttpWatcher) and watcher.breaks for watcher in watching if type(watcher) is kind)
-    for kind_name in KINDS:
-        print(_account([watcher for watcher in watching if watcher.kind == kind_name], due))
 
 
 def _account(watching: Sequence[Watcher], due: dict[str, Counter[str]]) -> str:

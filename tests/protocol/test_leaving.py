@@ -134,3 +134,17 @@ def test_a_client_that_leaves_tells_every_gateway_what_it_took_and_waits_for_all
 def test_lives_of_a_subscription_differ() -> None:
     asked = [only(tick(subscriber(life=life), 1.0), Attach) for life in (1, 2)]
     assert asked[0] != asked[1]
+
+
+def test_a_session_that_a_crash_left_behind_is_ended_by_anybody_until_a_client_takes_it_up() -> None:
+    kept = MemoryNotes()
+    durable(joined(notes=kept))
+    node = joined(notes=kept, incarnation=2)
+    assert node.gateway is not None
+    play(node, ("again", attach(durable=True)))
+    play(node, ("front", Detach("x")))
+    assert "x" in node.gateway.sessions
+    node = joined(notes=kept, incarnation=3)
+    assert node.gateway is not None
+    play(node, ("front", Detach("x")))
+    assert "x" not in node.gateway.sessions

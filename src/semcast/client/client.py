@@ -63,6 +63,7 @@ class Client(Host, Party):
         self.streams = Streams()
         self.running = False
         self._first = ""
+        self._greeted = asyncio.Event()
         self._unmet = ""
         self._mismatch: OtherVersion | None = None
         self._asked: dict[int, asyncio.Future[Answer]] = {}
@@ -124,6 +125,8 @@ class Client(Host, Party):
         source: str | None = None,
     ) -> Receipt:
         """Publish a message; returns when it is durable. Refused where it does not fit its stream."""
+        if source is None:
+            await self._source_up()
         message = self.message(stream, payload, topic=topic, key=key, headers=headers, time_ms=time_ms)
         return await self.publisher(source).publish(message)
 
@@ -180,8 +183,21 @@ class Client(Host, Party):
         """The one that was connected to first, if it is one, then all others."""
         return self._having("gateway")
 
+    def gateways_now(self) -> list[str]:
+        return self._having("gateway") if self.view is not None and self.view.gateways else []
+
     def nearest_source(self) -> str:
         return self._having("source")[0]
+
+    async def _source_up(self) -> None:
+        """Wait for a source, where the overlay is still starting; Unreachable where none comes up."""
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                while self.view is None or not self.view.sources:
+                    self._greeted.clear()
+                    await self._greeted.wait()
+        except TimeoutError:
+            raise Unreachable(f"no source has come up within {_PATIENCE_S:g} s") from None
 
     def _having(self, role: str) -> list[str]:
         assert self.view is not None
@@ -196,6 +212,10 @@ class Client(Host, Party):
         self.view = OverlayView.decoded(greeting.overlay)
         self.settings, self.streams = self.view.tuned(), self.view.declared()
         self._first = self._first or peer.name
+        self._greeted.set()
+        if self.view.gateways:
+            for subscription in self._subscriptions.values():
+                subscription.meet(self.gateways())
 
     def frame(self, peer: Connection, frame: AnyView) -> None:
         if isinstance(frame, Answer):

@@ -163,8 +163,8 @@ class Callbacks:
         try:
             async with asyncio.timeout(_CALL_S):
                 answer = await self._asked(*split_address(address), Vouch(self._me, hello.proof))
-        except (OSError, TimeoutError, SemcastError, asyncio.IncompleteReadError):
-            return None
+        except (OSError, TimeoutError, ValueError, SemcastError, EOFError):
+            return None  # nobody is there, or somebody else, or it is not an address at all
         return answer.mine and answer.name == hello.name if isinstance(answer, Vouched) else None
 
     async def _asked(self, host: str, port: int, question: Vouch) -> object:

@@ -245,7 +245,7 @@ class Gateway:
     def detach(self, detach: Detach, client: str, now: float) -> list[Command]:
         """A session ends, or its client leaves it for a while."""
         session = self.sessions.get(detach.session)
-        if session is None or session.client != client:
+        if session is None or not (session.client == client or session.left_over):
             pass  # it is over, or another client has it by now
         elif detach.keep and session.attach.durable:
             session.leave(detach, now)

@@ -27,7 +27,8 @@ class Register:
         for name, value in notes.items(_SESSION):
             saved = msgspec.msgpack.decode(value, type=Saved)
             self._open(saved.attach, saved.client, {}, now)
-            self.sessions[name.removeprefix(_SESSION)].dirty = False
+            session = self.sessions[name.removeprefix(_SESSION)]
+            session.dirty, session.left_over = False, True
 
     def begin(self, said: Attach, client: str, tops: Mapping[str, int], now: float) -> Session:
         """A session from what its client says, going on where a durable one stands that it does not remember.

@@ -107,6 +107,8 @@ class Session:
         self._have = {source: set(numbers) for source, numbers in attach.have}
         self._above: dict[str, set[int]] = {source: set(numbers) for source, numbers in attach.have}
         """Per source: what the client took above the cursor, so that one without a memory can go on too."""
+        self.left_over = False
+        """A crash of the gateway left it behind, and no client has taken it up since."""
         self.away = False
         """The client has left: nothing is sent until it comes back."""
         self._room = room

@@ -71,7 +71,6 @@ class Subscriber:
         self.live_version = -1
         self.detached = False
         self.cursor: dict[str, int] = dict(cursor or {})
-        self._gateways = list(gateways)
         self._together = together
         self._settings = settings
         self._durable, self._ordered, self._start = durable, ordered, start
@@ -88,7 +87,17 @@ class Subscriber:
         self._ending = self._keeps = False
         self._leaving: dict[str, float] = {}
         """Gateways at which the session is to end, each with when it was last told so."""
-        for gateway in self._gateways if together else self._gateways[:1]:
+        self.meet(gateways)
+
+    @property
+    def gateways(self) -> Sequence[str]:
+        """Where it subscribes; none as long as none is known."""
+        return self._gateways
+
+    def meet(self, gateways: Sequence[str]) -> None:
+        """Subscribe at these gateways: one that had none before."""
+        self._gateways = list(gateways)
+        for gateway in self._gateways if self._together else self._gateways[:1]:
             self._links[gateway] = _Link()
 
     @property

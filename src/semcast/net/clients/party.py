@@ -52,6 +52,10 @@ class Party:
         """Where to subscribe: the nearest first; SemcastError where there is none."""
         raise NotImplementedError
 
+    def gateways_now(self) -> list[str]:
+        """As ``gateways``; none where an overlay is starting, of which ``met`` will tell."""
+        return self.gateways()
+
     def nearest_source(self) -> str:
         raise NotImplementedError
 
@@ -135,7 +139,7 @@ class Party:
         machine = Subscriber(
             self.name,
             session or f"{self.name}/{self._number}",
-            gateways or self.gateways(),
+            gateways or self.gateways_now(),
             text,
             settings=self.settings,
             durable=session is not None,

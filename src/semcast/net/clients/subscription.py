@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from semcast.model import SemcastError
 from semcast.model.message import unpacked
@@ -23,6 +23,8 @@ from semcast.protocol.subscriber import Subscriber
 if TYPE_CHECKING:
     from semcast.net.clients.party import Party
 
+_STARTING_S = 10.0
+"""How long a subscription waits for a gateway to come up."""
 _LEAVING_S = 0.6
 """How long a subscription that ends waits for its gateway's word."""
 log = logging.getLogger("semcast")
@@ -90,6 +92,7 @@ class Subscription:
         self._live.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._detached = asyncio.Event()
         self._versions: dict[int, asyncio.Future[None]] = {}
+        self._waiting: asyncio.TimerHandle | None = None
         self.expected_delay_ms: float | None = None
         """Where the bound cannot be met: what to expect instead, as told when the subscription went live."""
         self.staleness = Staleness(max_delay_ms)
@@ -113,10 +116,28 @@ class Subscription:
 
     def begin(self) -> None:
         self._runner.start()
+        if not self._machine.gateways:
+            self._waiting = self._loop.call_later(_STARTING_S, self._nobody_came)
+
+    def meet(self, gateways: Sequence[str]) -> None:
+        """The overlay was still starting, and has gateways now."""
+        if not self._machine.gateways:
+            self._machine.meet(gateways)
+            if self._waiting is not None:
+                self._waiting.cancel()
+            self._runner.feed(Tick())
+
+    def _nobody_came(self) -> None:
+        self._refused(SemcastError(f"no gateway has come up within {_STARTING_S:g} s"))
 
     async def live(self) -> None:
         """Wait until nothing that matches is missed any more; Refused where the profile makes no sense."""
         await asyncio.shield(self._live)
+
+    def __await__(self) -> Generator[Any, None, Subscription]:
+        """``await client.subscribe(…)`` gives the subscription when it is live."""
+        yield from self.live().__await__()
+        return self
 
     async def replace(self, profile: str) -> None:
         """Ask for something else, atomically; returns when it counts."""
@@ -199,6 +220,8 @@ class Subscription:
             self.confirm()
         if not self._runner.over and self._party.running and (self.durable or not keep):
             await self._leave(keep=keep)
+        if self._waiting is not None:
+            self._waiting.cancel()
         await self._runner.stop()
         self._news.set()
         self._party.ended(self)

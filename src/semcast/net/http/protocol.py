@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -154,25 +153,26 @@ class HttpConnection(HttpToolsProtocol):
 class SocketConnection(WebSocketsSansIOProtocol):
     """A WebSocket whose unfinished messages count."""
 
-    _unfinished = 0
+    _messages = 0
 
     def data_received(self, data: bytes) -> None:
-        self._unfinished += len(data)
+        before = self._messages
         super().data_received(data)
-        self._count()
+        unfinished = len(self.conn.reader.buffer) + sum(map(len, self.frames))
+        self._partial.hold(self, unfinished, begun=self._messages > before)
 
     def send_receive_event_to_app(self) -> None:
-        self._unfinished = 0
+        self._messages += 1
         super().send_receive_event_to_app()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._unfinished = 0
-        self._count()
+        self._partial.hold(self, 0)
         super().connection_lost(exc)
 
-    def _count(self) -> None:
-        partial: Any = self.app_state["partial"]
-        partial.hold(self, self._unfinished if self.handshake_complete else 0)
+    @property
+    def _partial(self) -> Partial:
+        found: Partial = self.app_state["partial"]
+        return found
 
     def evict(self, reason: str) -> None:
         self.transport.abort()
