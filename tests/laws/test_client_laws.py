@@ -21,7 +21,6 @@ from tests.cases import CASES
 from tests.laws.client_worlds import FRAMES, STREAMS
 from tests.protocol.playbook import KEY, entry, install, lease, planned, switch
 
-
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Thousands of commits a minute would keep the disk from everybody else."""
 
