@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -56,9 +57,25 @@ class HttpConnection(HttpToolsProtocol):
         if not self._pending and self._timer is None and not self._in_body:  # a request begins
             self._timer = self.loop.call_later(HEAD_S, self._late)
         self._pending += len(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._parse(data)
         if self._pending > HEAD_BYTES:
             self._refuse(431, f"at most {HEAD_BYTES:,} bytes may come before a request's body, and between its chunks")
+
+    def _parse(self, data: bytes) -> None:
+        """As uvicorn does, but that a bad request is not worth a line in the log: anybody could fill it."""
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade:
+            if self._should_upgrade():
+                self.handle_websocket_upgrade()
+            else:
+                self._refuse(400, "the only protocol to upgrade to is websocket")
+        except HttpParserError:
+            if self._too_long:
+                self._refuse(431, self._too_long)
+            else:
+                self._refuse(400, "this is not an HTTP request")
 
     # --- the parser's side
 
@@ -102,12 +119,6 @@ class HttpConnection(HttpToolsProtocol):
         self._in_body = False
         self._partial.hold(self, 0)
         super().on_message_complete()
-
-    def send_400_response(self, msg: str) -> None:
-        if self._too_long:
-            self._refuse(431, self._too_long)
-        else:
-            self._refuse(400, msg)
 
     def handle_websocket_upgrade(self) -> None:
         self._stop_timer()
