@@ -76,11 +76,32 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
+OLDER_SIZES = {0x20: 2, 0x40: 2, 0xB0: 2, 0xD0: 0}
+"""CONNACK, PUBACK, UNSUBACK and PINGRESP of 3.1.1 have one size each; PUBLISH and SUBACK have any."""
+
+
+def check_older(data: bytes) -> None:
+    """Read as the standard says, without a line of the broker's: a DISCONNECT is nothing that a 3.1.1 server sends."""
+    while data:
+        kind, length, shift, at = data[0] & 0xF0, 0, 0, 1
+        while True:
+            length |= (data[at] & 0x7F) << shift
+            shift, at = shift + 7, at + 1
+            if not data[at - 1] & 0x80:
+                break
+        assert kind in {*OLDER_SIZES, 0x30, 0x90}, hex(kind)
+        assert length == OLDER_SIZES.get(kind, length)
+        assert len(data) >= at + length, "cut off"
+        data = data[at + length :]
+
+
 def packets(data: bytes, version: int) -> list[mqtt5.Packet]:
+    """What a broker has answered; to a client of 3.1.1 it is whole packets of the kinds that 3.1.1 has."""
+    if version == 4:
+        check_older(data)
+        return []
     reader, found = Reader(), []
     reader.version = 5
-    if version == 4:
-        return []
     reader.feed(data)
     while (packet := reader.next()) is not None:
         found.append(packet)

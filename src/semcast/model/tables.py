@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -65,13 +65,16 @@ def check_keys(before: str, table: Mapping[str, Any], part: type[msgspec.Struct]
 
 
 def _check_value(at: str, value: Any, kind: Any) -> None:
+    if get_origin(kind) is Literal and value not in get_args(kind):
+        raise TableError(at, f"there is no {value!r}; there is {', '.join(map(str, get_args(kind)))}")
+    if isinstance(value, Mapping) and _is_mapping(kind):
+        for name, row in value.items():
+            _check_value(f"{at}.{name}", row, get_args(kind)[1])
+        return
     parts = _parts(kind)
     if not parts:
         return
-    if isinstance(value, Mapping) and _is_mapping(kind):
-        for name, row in value.items():
-            _check_value(f"{at}.{name}", row, parts[0])
-    elif isinstance(value, Mapping):
+    if isinstance(value, Mapping):
         _check_row(at, value, parts)
     elif isinstance(value, list):
         for number, row in enumerate(value):
