@@ -104,3 +104,23 @@ def test_payloads_that_are_read_together_are_refused_as_each_alone_and_read_as_e
     alone = [STREAMS.refusal(Message(stream, payload)) for payload in payloads]
     assert refused == {at: why for at, why in enumerate(alone) if why is not None}
     assert rows == [{} if why else msgspec.json.decode(text) for text, why in zip(payloads, alone, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (Message("s", b"", "a" * 65_536), None),
+        (Message("s", b"", "a" * 65_537), "65,537 bytes together"),
+        (Message("s", b"", "é" * 40_000), "80,000 bytes together"),
+        (Message("s", b"", "é" * 20_000, 0, "k" * 20_000), None),
+        (Message("s", b"", None, 0, None, (("h", "v" * 65_536),)), "65,537 bytes together"),
+        (Message("s", b"", None, 0, None, (("", ""),) * 1024), None),
+        (Message("s", b"", None, 0, None, (("", ""),) * 1025), "1,025 headers"),
+        (Message("s", b"", None, 1 << 53), None),
+        (Message("s", b"", None, (1 << 53) + 1), "an event time of 9007199254740993 ms"),
+        (Message("s", bytes((4 << 20) + 1)), "a payload of 4,194,305 bytes"),
+    ],
+)
+def test_what_goes_with_a_payload_has_bounds_on_every_stream(message: Message, reason: str | None) -> None:
+    found = Streams().refusal(message)
+    assert found is None if reason is None else reason in (found or "")

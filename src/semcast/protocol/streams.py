@@ -151,20 +151,21 @@ def _no_xml(payload: bytes) -> str | None:
 
 def envelope_refusal(message: Message) -> str | None:
     """Why a message cannot travel, whatever its stream: it has to fit into frames, and its time into columns."""
-    if len(message.payload) > MAX_MESSAGE:
-        return f"a payload of {len(message.payload):,} bytes; {MAX_MESSAGE:,} are the most"
-    if message.topic is None and message.key is None and not message.headers and not message.time_ms:
-        return None
-    if len(message.headers) > MAX_HEADERS:
-        return f"{len(message.headers):,} headers; {MAX_HEADERS:,} are the most"
-    texts = [message.topic or "", message.key or "", *chain.from_iterable(message.headers)]
-    size = 0
-    if _CHARACTER_BYTES * sum(map(len, texts)) > MAX_ENVELOPE:  # else there is no need to count exactly
-        size = sum(len(text.encode(errors="surrogatepass")) for text in texts)
-    if size > MAX_ENVELOPE:
-        return f"topic, key and headers have {size:,} bytes together; {MAX_ENVELOPE:,} are the most"
+    payload, topic, key, headers = message.payload, message.topic, message.key, message.headers
+    if len(payload) > MAX_MESSAGE:
+        return f"a payload of {len(payload):,} bytes; {MAX_MESSAGE:,} are the most"
     if not -_LATEST_MS <= message.time_ms <= _LATEST_MS:
         return f"an event time of {message.time_ms} ms; it has to be within ±{_LATEST_MS}"
+    characters = (len(topic) if topic else 0) + (len(key) if key else 0)
+    if headers:
+        if len(headers) > MAX_HEADERS:
+            return f"{len(headers):,} headers; {MAX_HEADERS:,} are the most"
+        characters += sum(map(len, chain.from_iterable(headers)))
+    if _CHARACTER_BYTES * characters > MAX_ENVELOPE:  # else there is no need to count exactly
+        texts = (topic or "", key or "", *chain.from_iterable(headers))
+        size = sum(len(text.encode(errors="surrogatepass")) for text in texts)
+        if size > MAX_ENVELOPE:
+            return f"topic, key and headers have {size:,} bytes together; {MAX_ENVELOPE:,} are the most"
     return None
 
 
