@@ -21,7 +21,7 @@ MAX_DEPTH = 400
 """Objects and lists within each other. Decoders give up somewhere below 1,000, depending on who calls them."""
 _DOUBLE = int(sys.float_info.max)
 _DOUBLE_DIGITS = 309
-"""Digits of the largest double: a payload that is no longer holds no greater integer."""
+"""Digits of the largest double: a shorter payload cannot hold a larger integer."""
 _THREE_DIGITS = re.compile(rb"\d{3}")
 _CONVERTIBLE_BITS = 14_000
 """Python writes integers of up to 4,300 digits."""
@@ -52,7 +52,7 @@ ANY_NUMBER = Range("double", -_DOUBLE, _DOUBLE)
 
 
 def range_of(declared: str) -> Range:
-    """What a number type holds: integers of so many bits, and doubles for everything else."""
+    """The range of a declared number type: that of its integers, else that of doubles."""
     bits, signed = _INTEGERS.get(declared.strip().lower(), (0, False))
     if not bits:
         return ANY_NUMBER

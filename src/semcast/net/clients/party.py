@@ -53,7 +53,7 @@ class Party:
         raise NotImplementedError
 
     def gateways_now(self) -> list[str]:
-        """As ``gateways``; none where an overlay is starting, of which ``met`` will tell."""
+        """As ``gateways``, but empty while an overlay is starting; ``Subscription.meet`` is called later then."""
         return self.gateways()
 
     def nearest_source(self) -> str:

@@ -65,7 +65,7 @@ def tokenize(text: str) -> list[Token]:
     new = tuple.__new__  # a third of what Token(...) costs, and this is a parser's innermost loop
     tokens: list[Token] = []
     position = 0
-    # Each match begins where the last one ended. A search would try all places behind one that is no token, and some
+    # Each match begins where the last one ended. Where no token is, a search would try all later places, and some
     # tokens are sought to the end of the text from each: 1 MB of unclosed comments would take hours.
     for found in islice(iter(_TOKEN.scanner(text).match, None), MAX_TOKENS):  # type: ignore[attr-defined]
         kind = found.lastgroup

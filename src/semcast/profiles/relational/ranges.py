@@ -155,7 +155,7 @@ def _ends(interval: Ranges) -> tuple[Cut | None, Cut | None]:
     return (points[0], sides[0]), (points[1], sides[1]) if len(points) > 1 else None
 
 
-_FEWER = 8  # so many times fewer cuts: cutting pieces out is quicker than walking through both
+_FEWER = 8  # with this many times fewer cuts in one set, cutting pieces out beats walking through both
 
 
 def _cuts_before(ranges: Ranges, skip: int, cut: Cut) -> int:
