@@ -16,7 +16,7 @@ help: ## list the targets
 	@echo "  PYTHON=/path/to/python3.12 chooses the Python (3.11 or newer) that .venv is made from."
 	@echo "  WORKERS=3 has so many processes run tests, each with a Spark of its own."
 
-$(READY): requirements.lock pyproject.toml tools/venv.sh
+$(READY): requirements.lock pyproject.toml experiments/pyproject.toml tools/venv.sh
 	@sh tools/venv.sh "$(PYTHON)"
 
 demo: $(READY) ## a stream matched on Spark, and a whole overlay, on this machine
@@ -34,7 +34,7 @@ check-code:
 	$(RUN) -m ruff check --quiet --output-format concise .
 	$(RUN) -m mypy
 	.venv/bin/lint-imports --no-logo
-	$(RUN) tools/largest_files.py src tests tools
+	$(RUN) tools/largest_files.py src experiments tests tools
 
 check-units:
 	$(RUN) -m pytest -q -n $(WORKERS) --dist loadfile tests/unit

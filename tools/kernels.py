@@ -17,7 +17,7 @@ from pathlib import Path
 
 import semcast
 from semcast.matching import LANGUAGES
-from semcast.net.warm import warm_matching
+from semcast.server.warmup import warm_matching
 
 LANES = (("matching",), ("trees", "channels", "planning", "protocol"))
 """Packages by process: about as long, and what one needs of another is compiled in the same process before."""

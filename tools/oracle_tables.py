@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_type_hints
 
-from semcast.experiments.oracle import PAPERS, REAL, WAXMAN, Row
+from semcast_experiments.figures.oracle import PAPERS, REAL, WAXMAN, Row
 
 ROOT = Path(__file__).parent.parent
 ROWS = ROOT / "docs" / "figures" / "oracle.csv"

@@ -60,5 +60,5 @@ pip() {
     .venv/bin/python -m pip --disable-pip-version-check --quiet "$@" </dev/null
 }
 pip install --require-hashes -r requirements.lock
-pip install --no-deps --no-build-isolation -e .
+pip install --no-deps --no-build-isolation -e . -e ./experiments
 touch .venv/.ready

@@ -21,8 +21,8 @@ from websockets.sync.client import connect
 
 import semcast
 from semcast.cli import _register, app
-from semcast.net.config import read_config
 from semcast.pipeline.records import read_profiles
+from semcast.server.config import read_config
 from semcast.trees import Topology
 from tests.docs.blocks import ROOT, Block, as_shown, commands
 from tests.docs.stage import PATIENCE_S, Stage

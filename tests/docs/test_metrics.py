@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from semcast.net.http.metrics import _PORT_COUNTERS
+from semcast.server.http.metrics import _PORT_COUNTERS
 from tests.docs.blocks import ROOT
 from tests.docs.stage import PATIENCE_S, Stage
 from tests.pipeline.overlays import running

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semcast.experiments.oracle import WAXMAN, gaps
+from semcast_experiments.figures.oracle import WAXMAN, gaps
 from tools.oracle_tables import PAGE, lines, page, read
 
 

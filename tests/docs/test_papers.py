@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from semcast.experiments.catalogue import FIGURES
+from semcast_experiments.figures.catalogue import FIGURES
 from tests.docs.blocks import ROOT
 
 PAGE = ROOT / "docs" / "papers.md"
@@ -28,12 +29,19 @@ def rows(text: str) -> list[dict[str, list[str]]]:
     return found
 
 
+def module(name: str) -> Path:
+    """Where a module stands that the page names."""
+    inside = name.removeprefix("experiments/")
+    root = ROOT / "src" / "semcast" if inside == name else ROOT / "experiments" / "semcast_experiments"
+    return root / inside
+
+
 def missing(text: str) -> list[str]:
     """Names that lead nowhere."""
     names = {figure.name for figure in FIGURES}
     lost = []
     for row in rows(text):
-        lost += [f"module {name}" for name in row["modules"] if not (ROOT / "src" / "semcast" / name).is_file()]
+        lost += [f"module {name}" for name in row["modules"] if not module(name).is_file()]
         lost += [f"test {name}" for name in row["tests"] if not (ROOT / "tests" / name).is_file()]
         lost += [f"figure {name}" for name in row["figures"] if name not in names]
     return lost

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from semcast.experiments.ours.course import Course, measure
-from semcast.experiments.ours.setup import gap
-from semcast.experiments.semantic.approaches import Audience, compared
-from semcast.experiments.semantic.sizes import drawn_sizes
-from semcast.experiments.topics.streaming import Deployment, samples
+from semcast_experiments.figures.ours.course import Course, measure
+from semcast_experiments.figures.ours.setup import gap
+from semcast_experiments.figures.semantic.approaches import Audience, compared
+from semcast_experiments.figures.semantic.sizes import drawn_sizes
+from semcast_experiments.figures.topics.streaming import Deployment, samples
 from tests.figures.test_semcast2005 import _cost
 
 

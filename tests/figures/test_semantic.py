@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from semcast.experiments.semantic import load, network, ports, rates, selectivity, setup, table2
-from semcast.experiments.trials import Run
+from semcast_experiments.figures.semantic import load, network, ports, rates, selectivity, setup, table2
+from semcast_experiments.figures.trials import Run
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

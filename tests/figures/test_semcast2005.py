@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from semcast.channels import Selectivity
-from semcast.cli.figures import figures
-from semcast.experiments.dissemination import Cost
-from semcast.experiments.dissemination.population import Population, subscribed
-from semcast.experiments.semcast2004 import setup as setup2004
-from semcast.experiments.semcast2004 import thresholds
-from semcast.experiments.semcast2005 import fig3, fig4, fig5, fig9, setup
-from semcast.experiments.semcast2005.filters import filters
-from semcast.experiments.trials import Run
 from semcast.matching.matches import Matches
 from semcast.trees import Broker, Link, Topology
+from semcast_experiments.cli.figures import figures
+from semcast_experiments.figures.dissemination import Cost
+from semcast_experiments.figures.dissemination.population import Population, subscribed
+from semcast_experiments.figures.semcast2004 import setup as setup2004
+from semcast_experiments.figures.semcast2004 import thresholds
+from semcast_experiments.figures.semcast2005 import fig3, fig4, fig5, fig9, setup
+from semcast_experiments.figures.semcast2005.filters import filters
+from semcast_experiments.figures.trials import Run
 
 
 def _cost(scheme: str, cost: float, distinct: int = 50, leg: float = 0.0, **changes: object) -> Cost:
@@ -156,7 +156,7 @@ def test_sizes_are_compared_where_clients_per_broker_stay(tmp_path: Path, monkey
 @pytest.mark.slow
 def test_all_figures_are_made_small(tmp_path: Path) -> None:
     figures([], quick=True, out=tmp_path)
-    from semcast.experiments.catalogue import FIGURES
+    from semcast_experiments.figures.catalogue import FIGURES
 
     page = (tmp_path / "index.html").read_text()
     assert all(f'id="{figure.name}"' in page for figure in FIGURES)

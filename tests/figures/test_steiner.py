@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semcast.experiments.steiner import ALGORITHMS, cells, tries
+from semcast_experiments.figures.steiner import ALGORITHMS, cells, tries
 from tests.laws.steiner_worlds import random_graph
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from semcast.cli.bench import bench
-from semcast.cli.figures import figures
-from semcast.experiments.topics import costs, fig7, fig9, setup
-from semcast.experiments.topics.costs import Cost
-from semcast.experiments.trials import Run
 from semcast.model import SemcastError
+from semcast_experiments.cli.bench import bench
+from semcast_experiments.cli.figures import figures
+from semcast_experiments.figures.topics import costs, fig7, fig9, setup
+from semcast_experiments.figures.topics.costs import Cost
+from semcast_experiments.figures.trials import Run
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from semcast.experiments.trees import delay_bounds, joins
-from semcast.experiments.trials import Run
+from semcast_experiments.figures.trees import delay_bounds, joins
+from semcast_experiments.figures.trials import Run
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

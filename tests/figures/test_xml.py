@@ -10,11 +10,11 @@ import pytest
 from lxml import etree
 
 import semcast
-from semcast.experiments.xml import SCHEMAS, DocumentGenerator, ProfileGenerator, Schema, Shape, XmlWorkload
-from semcast.experiments.xml import workload as workload_
-from semcast.experiments.xml.schema import Element, some
-from semcast.experiments.xml.values import Choice, Number
-from semcast.experiments.xml.workload import shares_of
+from semcast.demo.xml import SCHEMAS, DocumentGenerator, ProfileGenerator, Schema, Shape, XmlWorkload
+from semcast.demo.xml import workload as workload_
+from semcast.demo.xml.schema import Element, some
+from semcast.demo.xml.values import Choice, Number
+from semcast.demo.xml.workload import shares_of
 
 language = semcast.language("xpath")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from semcast.net.serve import run
+from semcast.server.serve import run
 from tests.conftest import CANARY_P99
 from tests.hostile.canary import singing
 from tests.hostile.conftest import Target

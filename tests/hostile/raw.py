@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from types import TracebackType
 
-from semcast.protocol.codec import Decoder, encode
-from semcast.protocol.frames import AnyFrame, Greeting, Hello, Ping, ProtocolError
+from semcast.protocol.wire.codec import Decoder, encode
+from semcast.protocol.wire.frames import AnyFrame, Greeting, Hello, Ping, ProtocolError
 
 
 class Raw:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import semcast
 from semcast.model.message import Message
-from semcast.net.serve import run
-from semcast.protocol.frames import (
+from semcast.protocol.wire.frames import (
     AnyFrame,
     Data,
     Heartbeat,
@@ -31,7 +30,8 @@ from semcast.protocol.frames import (
     Tally,
     Welcome,
 )
-from semcast.protocol.framing import PREFIX, VERSION
+from semcast.protocol.wire.framing import PREFIX, VERSION
+from semcast.server.serve import run
 from tests.cases import CASES
 from tests.hostile.attacks import Record, attacked
 from tests.hostile.conftest import Target

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from semcast.net.http.protocol import HEAD_BYTES, LINE_BYTES
-from semcast.net.serve import run
-from semcast.protocol.framing import PREFIX, VERSION
+from semcast.protocol.wire.framing import PREFIX, VERSION
+from semcast.server.http.protocol import HEAD_BYTES, LINE_BYTES
+from semcast.server.serve import run
 from tests.cases import CASES
 from tests.hostile.attacks import Record, attacked
 from tests.hostile.conftest import Target

@@ -8,10 +8,10 @@ import pytest
 
 import semcast
 from semcast.client import OtherVersion, Unreachable
-from semcast.net.serve import run
-from semcast.protocol.codec import encode
-from semcast.protocol.frames import Greeting
-from semcast.protocol.framing import VERSION, VersionError, whole
+from semcast.protocol.wire.codec import encode
+from semcast.protocol.wire.frames import Greeting
+from semcast.protocol.wire.framing import VERSION, VersionError, whole
+from semcast.server.serve import run
 from tests.hostile.conftest import Target
 from tests.hostile.raw import client
 
@@ -40,7 +40,7 @@ def test_a_member_answers_another_version_with_its_own_and_logs_both(unharmed: T
 
 def _as_seen_by(version: int, data: bytes) -> VersionError:
     """What a program of another version reads in an answer."""
-    from semcast.protocol import framing
+    from semcast.protocol.wire import framing
 
     mine, framing.VERSION = framing.VERSION, version
     try:

@@ -7,8 +7,19 @@ from typing import Any
 from hypothesis import strategies as st
 
 from semcast.model.message import Message, ProfileText, packed
-from semcast.protocol.frames import Append, Ask, Attach, Beat, Detach, FoundPlan, Ingested, OfferPlans, Publish, Taken
 from semcast.protocol.streams import Stream, Streams
+from semcast.protocol.wire.frames import (
+    Append,
+    Ask,
+    Attach,
+    Beat,
+    Detach,
+    FoundPlan,
+    Ingested,
+    OfferPlans,
+    Publish,
+    Taken,
+)
 from tests.protocol.playbook import KEY
 
 STREAMS = Streams({"t": Stream(language="topic"), "q": Stream(schema={"n": "long", "s": "string"})})

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 from hypothesis import strategies as st
 
-from semcast.protocol.codec import encode
-from semcast.protocol.frames import AnyFrame, Data, Leg, Repair
+from semcast.protocol.wire.codec import encode
+from semcast.protocol.wire.frames import AnyFrame, Data, Leg, Repair
 
 NUMBERS = st.one_of(st.integers(0, 40), st.integers(0, 2**64 - 1))
 """Of messages: close to each other, or anywhere."""

@@ -9,14 +9,14 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from semcast.net.broker_store import BrokerStore
 from semcast.net.view import LIVE
-from semcast.protocol.codec import decode, encode
-from semcast.protocol.frames import Live
-from semcast.protocol.framing import FrameError
-from semcast.protocol.machine import Received, Send, Sync, Synced, Tick
+from semcast.protocol.contract import Received, Send, Sync, Synced, Tick
 from semcast.protocol.node import Node
-from semcast.protocol.senders import AT_BROKER, Sender, objection
+from semcast.protocol.wire.codec import decode, encode
+from semcast.protocol.wire.frames import Live
+from semcast.protocol.wire.framing import FrameError
+from semcast.protocol.wire.senders import AT_BROKER, Sender, objection
+from semcast.storage.broker_store import BrokerStore
 from tests.cases import CASES
 from tests.laws.client_worlds import FRAMES, STREAMS
 from tests.protocol.playbook import KEY, entry, install, lease, planned, switch

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from semcast.protocol.codec import AnyView, Decoder, LegView, ViewDecoder, decode, encode, view
-from semcast.protocol.data_view import DataView, Links
-from semcast.protocol.frames import AnyFrame, Data
-from semcast.protocol.framing import FrameError
+from semcast.protocol.wire.codec import AnyView, Decoder, LegView, ViewDecoder, decode, encode, view
+from semcast.protocol.wire.data_view import DataView, Links
+from semcast.protocol.wire.frames import AnyFrame, Data
+from semcast.protocol.wire.framing import FrameError
 from tests.laws.frame_worlds import ANY, GATEWAYS, cuts, damaged, data_frames, masks, values
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from semcast.channels.overlap import overlap
 from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan, PlanError
-from semcast.protocol.commissions import Commission, Found, accepted, by_statistics
-from semcast.protocol.orders import Made, Order
-from semcast.protocol.planner import Planner, Statistics, Wishes
+from semcast.protocol.coordinator.commissions import Commission, Found, accepted, by_statistics
+from semcast.protocol.coordinator.orders import Made, Order
+from semcast.protocol.coordinator.planner import Planner, Statistics, Wishes
 from semcast.trees import Topology
 from semcast.trees.generators import generate
 from tests.laws.test_change_laws import topologies

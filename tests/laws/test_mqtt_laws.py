@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semcast.net.mqtt.connection import MqttConnection
-from semcast.net.mqtt.v311 import to_v5, written
-from semcast.net.mqtt.wire import MqttError, Reader, decoded
+from semcast.server.mqtt.connection import MqttConnection
+from semcast.server.mqtt.v311 import to_v5, written
+from semcast.server.mqtt.wire import MqttError, Reader, decoded
 from tests.live.mqtt.overlay import Overlay, connected
 
 CONNECT = mqtt5.ConnectPacket("law", clean_start=True, session_expiry_interval=60, will=mqtt5.Will("a/b")).write()

@@ -6,12 +6,12 @@ import mqtt5
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semcast.client.messages import Received
 from semcast.model.message import Message
-from semcast.net.clients.messages import Received
-from semcast.net.mqtt import v311
-from semcast.net.mqtt.packets import Encoder, Form
-from semcast.net.mqtt.properties import packet_of
-from semcast.net.mqtt.wire import Reader
+from semcast.server.mqtt import v311
+from semcast.server.mqtt.packets import Encoder, Form
+from semcast.server.mqtt.properties import packet_of
+from semcast.server.mqtt.wire import Reader
 
 TOPICS = ("a", "a/b", "quotes", "ä/ö", "t" * 130)
 KNOWN = {topic.encode(): topic for topic in TOPICS[:4]}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from semcast.net.mqtt.texts import are_utf8
-from semcast.net.mqtt.wire import MqttError, decoded
+from semcast.server.mqtt.texts import are_utf8
+from semcast.server.mqtt.wire import MqttError, decoded
 from tests.laws.test_mqtt_laws import CONNECT, PACKETS
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00#+"), min_size=1, max_size=8)

@@ -12,13 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from semcast.model.message import Message, ProfileText, packed
-from semcast.protocol.broker import Broker
-from semcast.protocol.codec import Decoder, decode, encode
-from semcast.protocol.frames import AnyFrame, Beat, Data, Entry, Install, Key, Leg, Tally, TreeLink
-from semcast.protocol.framing import FrameError
-from semcast.protocol.machine import Command, Local, Note, Passed, Received, Send
-from semcast.protocol.passing import Crossing
-from semcast.protocol.passing_kernels import is_text
+from semcast.protocol.broker.broker import Broker
+from semcast.protocol.broker.forwarding import Crossing
+from semcast.protocol.broker.forwarding_kernels import is_text
+from semcast.protocol.contract import Command, Local, Note, Passed, Received, Send
+from semcast.protocol.wire.codec import Decoder, decode, encode
+from semcast.protocol.wire.frames import AnyFrame, Beat, Data, Entry, Install, Key, Leg, Tally, TreeLink
+from semcast.protocol.wire.framing import FrameError
 from tests.laws.frame_worlds import cuts, damaged, data_frames, masks
 
 ME = "m"

@@ -7,11 +7,11 @@ from collections import deque
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semcast.protocol.acks import AckTable
-from semcast.protocol.broker import Table
-from semcast.protocol.frames import Ack, Caught, Data, Entry, Fetch, Key, Repair, Tally, TreeLink
-from semcast.protocol.inbox import Inbox
-from semcast.protocol.machine import Command, Send
+from semcast.protocol.broker.acks import AckTable
+from semcast.protocol.broker.broker import Table
+from semcast.protocol.contract import Command, Send
+from semcast.protocol.gateway.inbox import Inbox
+from semcast.protocol.wire.frames import Ack, Caught, Data, Entry, Fetch, Key, Repair, Tally, TreeLink
 from semcast.sim.stores import MemoryLog, MemoryNotes
 from tests.protocol.playbook import (
     SETTINGS,

@@ -8,10 +8,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semcast.protocol.codec import decode, encode, view
-from semcast.protocol.frames import AnyFrame, Data, Leg
-from semcast.protocol.framing import FrameError
-from semcast.protocol.senders import AT_BROKER, AT_COORDINATOR, Sender, objection
+from semcast.protocol.wire.codec import decode, encode, view
+from semcast.protocol.wire.frames import AnyFrame, Data, Leg
+from semcast.protocol.wire.framing import FrameError
+from semcast.protocol.wire.senders import AT_BROKER, AT_COORDINATOR, Sender, objection
 from tests.cases import CASES
 from tests.laws.frame_worlds import SPECIAL, values
 

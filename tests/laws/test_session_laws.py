@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semcast.model.message import ProfileText
+from semcast.protocol.contract import Command
 from semcast.protocol.filters import covers
-from semcast.protocol.frames import Attach, Caught, Deliver, Live
-from semcast.protocol.inbox import Inbox
-from semcast.protocol.interests import InterestSet
-from semcast.protocol.machine import Command
-from semcast.protocol.sessions import Session
+from semcast.protocol.gateway.inbox import Inbox
+from semcast.protocol.gateway.interests import InterestSet
+from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.wire.frames import Attach, Caught, Deliver, Live
 from tests.protocol.playbook import (
     frames,
     topic,

@@ -17,13 +17,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from semcast.net.broker_store import BrokerStore
-from semcast.net.chunks import CHUNK_BYTES, CHUNK_RECORDS
-from semcast.net.coordinator_store import SqliteCoordinatorStore
-from semcast.net.log import SqliteLog
-from semcast.net.postgres_store import PostgresCoordinatorStore
 from semcast.protocol.stores import CoordinatorStore, FencedError, Record
 from semcast.sim.stores import MemoryCoordinatorStore, MemoryLog, MemoryNotes
+from semcast.storage.broker_store import BrokerStore
+from semcast.storage.chunks import CHUNK_BYTES, CHUNK_RECORDS
+from semcast.storage.coordinator_store import SqliteCoordinatorStore
+from semcast.storage.log import SqliteLog
+from semcast.storage.postgres_store import PostgresCoordinatorStore
 from tests.postgres import Postgres
 
 ORIGINS = ("a", "b", "c", "d")

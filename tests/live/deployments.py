@@ -16,8 +16,8 @@ from typing import Any
 import semcast
 from semcast.client import Client, Receipt
 from semcast.model.message import Message
-from semcast.net.config import read_config
 from semcast.planning.plan import Plan
+from semcast.server.config import read_config
 from tests.live.overlays import until
 
 _REORGANISED = re.compile(r"plan \{'epoch': (\d+), .*'reorganised': True")

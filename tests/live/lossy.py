@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semcast.net.serve import run
+from semcast.server.serve import run
 from tests.live.deployments import Flow, opened, running
 from tests.live.overlays import until, written
 from tests.live.test_killed import some_profile, some_topic

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from semcast.net.config import Deployed, read_config
-from semcast.net.embedded import Embedded
+from semcast.server.config import Deployed, read_config
+from semcast.server.embedded import Embedded
 
 CONFIG = """
 name = "test"

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from semcast.net.config import read_config
-from semcast.net.embedded import Embedded
-from semcast.protocol.semantic_node import SemanticNode
-from semcast.protocol.semantic_router import SemanticRouter
+from semcast.protocol.semnet.node import SemanticNode
+from semcast.protocol.semnet.router import SemanticRouter
+from semcast.server.config import read_config
+from semcast.server.embedded import Embedded
 from semcast.trees import Topology
 from tests.live.overlays import until
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from semcast.net.serve import run
+from semcast.server.serve import run
 from tests.live.deployments import Deployment, running
 from tests.live.overlays import written
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import semcast
-from semcast.net.embedded import Embedded
+from semcast.server.embedded import Embedded
 from tests.live.overlays import overlay, until
 
 FAR_MS = 60_000.0

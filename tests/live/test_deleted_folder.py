@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import semcast
-from semcast.net.broker_store import FILE, INCARNATION
-from semcast.net.embedded import Embedded
-from semcast.net.serve import run
+from semcast.server.embedded import Embedded
+from semcast.server.serve import run
+from semcast.storage.broker_store import FILE, INCARNATION
 from tests.live.overlays import CALM, overlay, settled, until
 
 pytestmark = pytest.mark.system

@@ -10,11 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from semcast.dashboard.pipeline import Progress
-from semcast.experiments.demo import LiveDemo, Outcome, Scale
-from semcast.experiments.demo.audience import Audience, Published, Subscriber
-from semcast.experiments.demo.feeds import Content, Feed
-from semcast.experiments.demo.verdict import Expected, ages_of
-from semcast.net.serve import run
+from semcast.demo import LiveDemo, Outcome, Scale
+from semcast.demo.audience import Audience, Published, Subscriber
+from semcast.demo.feeds import Content, Feed
+from semcast.demo.verdict import Expected, ages_of
+from semcast.server.serve import run
 from semcast.trees import Topology
 
 FEED = Feed("sensors", "topic", 1, ["a", "a/b", "c"], lambda count, rng: [])

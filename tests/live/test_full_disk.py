@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import semcast
-from semcast.net.serve import run
+from semcast.server.serve import run
 from tests.live.overlays import CALM, until, written
 from tests.live.test_unwritable import filled
 

@@ -14,8 +14,8 @@ import pytest
 
 from semcast.client import Client
 from semcast.model.message import Message
-from semcast.net.serve import run
 from semcast.planning.plan import Plan
+from semcast.server.serve import run
 from tests.live.deployments import Deployment, Flow, opened, running
 from tests.live.overlays import until, written
 from tests.live.test_schemes import expected

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import semcast
-from semcast.net.serve import run
-from semcast.protocol.orders import Made, Order
+from semcast.protocol.coordinator.orders import Made, Order
+from semcast.server.serve import run
 from tests.live.overlays import overlay, until
 
 _LONG_S = 6.0

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import semcast
-from semcast.net.embedded import Embedded
-from semcast.net.serve import run
+from semcast.server.embedded import Embedded
+from semcast.server.serve import run
 from tests.live.overlays import CALM, overlay
 
 pytestmark = pytest.mark.system

@@ -20,8 +20,8 @@ from websockets.asyncio.client import connect
 
 import semcast
 from semcast.client import Client
-from semcast.net.embedded import Embedded
-from semcast.net.serve import run
+from semcast.server.embedded import Embedded
+from semcast.server.serve import run
 from tests.live.deployments import opened, running
 from tests.live.overlays import CALM, overlay, until, written
 from tests.live.watchers import EventWatcher

@@ -12,9 +12,9 @@ import pytest
 import semcast
 from semcast.client import Client, Received, Subscription
 from semcast.model.message import Message, ProfileText
-from semcast.net.embedded import Embedded
-from semcast.net.serve import run
 from semcast.protocol.filters import Filter
+from semcast.server.embedded import Embedded
+from semcast.server.serve import run
 from semcast.sim.scenario import CHANNEL_SCHEMES
 from tests.live.overlays import CALM, overlay, settled, until
 from tests.simulator.predicted import predicted

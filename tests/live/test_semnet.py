@@ -14,13 +14,13 @@ from semcast.channels.selectivity import Selectivity
 from semcast.matching.matches import Matches
 from semcast.model import SemcastError
 from semcast.model.message import Message, ProfileText
-from semcast.net.config import read_config
-from semcast.net.serve import run
 from semcast.planning.build import Request, make_plan
 from semcast.planning.origins import Origins
 from semcast.planning.subscriptions import Subscriptions
 from semcast.profiles.semantic import parse
 from semcast.protocol.filters import Filter
+from semcast.server.config import read_config
+from semcast.server.serve import run
 from semcast.sim.cast import Feed
 from semcast.sim.scenario import Clients, Publishers, Scenario, Stream
 from semcast.sim.semnet import SemnetSimulation

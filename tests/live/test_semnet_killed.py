@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import semcast
-from semcast.net.serve import run
+from semcast.server.serve import run
 from tests.live.overlays import until
 from tests.live.routers import CONFIG, written
 from tests.live.test_killed import Deployment, running

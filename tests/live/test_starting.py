@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import semcast
-from semcast.net.embedded import start_broker, start_coordinator
-from semcast.net.serve import run
+from semcast.server.embedded import start_broker, start_coordinator
+from semcast.server.serve import run
 from tests.live.overlays import deployed, overlay
 
 pytestmark = pytest.mark.system

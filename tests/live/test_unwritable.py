@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import semcast
-from semcast.net.embedded import Embedded
-from semcast.net.serve import run
+from semcast.server.embedded import Embedded
+from semcast.server.serve import run
 from tests.live.overlays import CALM, deployed, overlay, until
 
 OPTIONS: dict[str, Any] = {"brokers": 4, "gateways": 2, "settings": CALM}

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from semcast.cli.bench import bench
-from semcast.experiments.bench import matching
-from semcast.experiments.bench.race import Keys, Lap, Mismatch, compare, race
 from semcast.model import SemcastError
+from semcast_experiments.bench import matching
+from semcast_experiments.bench.race import Keys, Lap, Mismatch, compare, race
+from semcast_experiments.cli.bench import bench
 
 pytestmark = pytest.mark.spark
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from semcast.cli.bench import bench
-from semcast.experiments.bench import mixed
-from semcast.experiments.workloads import MixedWorkload
+from semcast_experiments.bench import mixed
+from semcast_experiments.cli.bench import bench
+from semcast_experiments.workloads.relational import MixedWorkload
 
 pytestmark = pytest.mark.spark
 

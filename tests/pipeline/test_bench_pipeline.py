@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from semcast.cli.bench import bench
-from semcast.experiments.bench import pipeline
-from semcast.experiments.workloads import Workload
+from semcast_experiments.bench import pipeline
+from semcast_experiments.cli.bench import bench
+from semcast_experiments.workloads.relational import Workload
 
 pytestmark = [pytest.mark.spark, pytest.mark.system]
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import semcast
-from semcast.cli.bench import bench
-from semcast.experiments.bench import xpath
-from semcast.experiments.bench.race import Mismatch
-from semcast.experiments.bench.xpath_peers import LxmlPerProfile, compared
-from semcast.experiments.xml import workload
+from semcast.demo.xml import workload
 from semcast.model import SemcastError
+from semcast_experiments.bench import xpath
+from semcast_experiments.bench.race import Mismatch
+from semcast_experiments.bench.xpath_peers import LxmlPerProfile, compared
+from semcast_experiments.cli.bench import bench
 
 
 @pytest.fixture(autouse=True)

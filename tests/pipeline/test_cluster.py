@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.system]
 PROGRAM = """
 import sys
 from pyspark import TaskContext
-from semcast.experiments.workloads import WORKLOADS
+from semcast_experiments.workloads.relational import WORKLOADS
 from semcast.pipeline import match, session
 import pyarrow as pa
 

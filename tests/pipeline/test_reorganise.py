@@ -25,7 +25,7 @@ from semcast.model.message import ProfileText
 from semcast.pipeline.reorganise import GROUP, SparkPlanner, reorganised
 from semcast.pipeline.statistics import sampled
 from semcast.planning.plan import Plan
-from semcast.protocol.commissions import Commission
+from semcast.protocol.coordinator.commissions import Commission
 from semcast.trees.generators import generate
 from tests.laws.test_commission_laws import order_of
 from tests.pipeline.overlays import client, overlay

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from semcast.model.message import ProfileText
-from semcast.protocol.frames import (
+from semcast.protocol.contract import Command
+from semcast.protocol.node import Node
+from semcast.protocol.wire.frames import (
     Attach,
     Caught,
     Deliver,
@@ -13,8 +15,6 @@ from semcast.protocol.frames import (
     Interests,
     Live,
 )
-from semcast.protocol.machine import Command
-from semcast.protocol.node import Node
 from semcast.sim.stores import MemoryNotes
 from tests.protocol.playbook import (
     KEY,

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from semcast.model.message import Message, ProfileText, packed
-from semcast.protocol.frames import (
+from semcast.protocol.contract import Command, Event, Machine, Note, Received, Send, Settings, Synced, Tick
+from semcast.protocol.node import Node
+from semcast.protocol.streams import Streams
+from semcast.protocol.wire.frames import (
     AnyFrame,
     Data,
     Entry,
@@ -23,9 +26,6 @@ from semcast.protocol.frames import (
     Tally,
     TreeLink,
 )
-from semcast.protocol.machine import Command, Event, Machine, Note, Received, Send, Settings, Synced, Tick
-from semcast.protocol.node import Node
-from semcast.protocol.streams import Streams
 from semcast.sim.stores import MemoryLog, MemoryNotes
 
 SETTINGS = Settings()

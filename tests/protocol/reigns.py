@@ -7,8 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from semcast.model.message import ProfileText
-from semcast.protocol.coordinator import Coordinator
-from semcast.protocol.frames import (
+from semcast.protocol.contract import Command, Event, MakePlan, PlanMade, Send, Settings
+from semcast.protocol.coordinator.coordinator import Coordinator
+from semcast.protocol.coordinator.orders import Order
+from semcast.protocol.wire.frames import (
     AnyFrame,
     Entry,
     Heartbeat,
@@ -21,8 +23,6 @@ from semcast.protocol.frames import (
     Switch,
     Switched,
 )
-from semcast.protocol.machine import Command, Event, MakePlan, PlanMade, Send, Settings
-from semcast.protocol.orders import Order
 from semcast.sim.stores import MemoryCoordinatorStore, StoreLine
 from semcast.trees import Broker, Link, Topology
 from tests.protocol.playbook import SETTINGS, frames, play, tick

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
-from semcast.protocol.codec import decode, encode
-from semcast.protocol.frames import AnyFrame
-from semcast.protocol.frames.semantic import (
+from semcast.protocol.contract import Command, Note, Received, Send, Tick
+from semcast.protocol.semnet.ports import TreePorts, acyclic
+from semcast.protocol.semnet.router import RouterSettings, SemanticRouter
+from semcast.protocol.wire.codec import decode, encode
+from semcast.protocol.wire.frames import AnyFrame
+from semcast.protocol.wire.frames.semantic import (
     Hello,
     HelloTaken,
     Interest,
@@ -17,9 +20,6 @@ from semcast.protocol.frames.semantic import (
     Subscribed,
     Unsubscribe,
 )
-from semcast.protocol.machine import Command, Note, Received, Send, Tick
-from semcast.protocol.semantic_ports import TreePorts, acyclic
-from semcast.protocol.semantic_router import RouterSettings, SemanticRouter
 
 Link = tuple[str, str]
 

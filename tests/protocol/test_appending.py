@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semcast.model.message import Message, unpacked
-from semcast.protocol.appending import Appender
-from semcast.protocol.frames import Publish, Published, Refused
-from semcast.protocol.machine import Command, Note, Received, Send, Synced, Tick
+from semcast.protocol.client.appender import Appender
+from semcast.protocol.contract import Command, Note, Received, Send, Synced, Tick
 from semcast.protocol.node import Node
+from semcast.protocol.wire.frames import Publish, Published, Refused
 from tests.protocol.playbook import KEY, SETTINGS, entry, install, lease, notes, planned, play, source_node, switch
 
 BASE = 7 << 32

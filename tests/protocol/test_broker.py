@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.protocol.broker import Broker, narrowed
-from semcast.protocol.frames import Ack, Data, Entry, Installed, Key, Leg, Tally, TreeLink
-from semcast.protocol.machine import Command, Congested, Relieved
+from semcast.protocol.broker.broker import Broker, narrowed
+from semcast.protocol.contract import Command, Congested, Relieved
 from semcast.protocol.node import Node
+from semcast.protocol.wire.frames import Ack, Data, Entry, Installed, Key, Leg, Tally, TreeLink
 from tests.protocol.playbook import (
     KEY,
     OTHER,

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from semcast.model.message import Message
-from semcast.protocol import data_codec, framing, kernels
-from semcast.protocol.codec import Decoder, LegView, ViewDecoder, decode, encode, view
-from semcast.protocol.data_codec import MAX_GATEWAYS, key_bytes, read_key
-from semcast.protocol.data_view import DataView, Links
-from semcast.protocol.frames import AnyFrame, Data, Detach, Detached, Heartbeat, Leg, Publish, Repair, Taken
-from semcast.protocol.framing import MAX_FRAME, VERSION, FrameError
+from semcast.protocol.wire import data_codec, framing, kernels
+from semcast.protocol.wire.codec import Decoder, LegView, ViewDecoder, decode, encode, view
+from semcast.protocol.wire.data_codec import MAX_GATEWAYS, key_bytes, read_key
+from semcast.protocol.wire.data_view import DataView, Links
+from semcast.protocol.wire.frames import AnyFrame, Data, Detach, Detached, Heartbeat, Leg, Publish, Repair, Taken
+from semcast.protocol.wire.framing import MAX_FRAME, VERSION, FrameError
 
 ROWS = Data(("news", 7), 3, "b1", (10, 12, 20), (0b101, 0b1, 0b1000_0000), (b"ab", b"", b"xyz"))
 LISTS = Data(("c", 1), 2, "b", (5,), (1 | 1 << 119,), (b"x",))
@@ -322,7 +322,7 @@ def test_a_hostile_length_takes_no_memory(hostile: bytes) -> None:
 
 def test_clients_do_not_pay_for_the_kernels_of_brokers() -> None:
     script = (
-        "import sys; from semcast.protocol.codec import *; from semcast.protocol.frames import Detach;"
+        "import sys; from semcast.protocol.wire.codec import *; from semcast.protocol.wire.frames import Detach;"
         "assert decode(encode(Detach('s'))) == Detach('s'); sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

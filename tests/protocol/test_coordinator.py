@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from semcast.protocol.frames import AskSamples, Lease, Live, Samples, Switch, Welcome
-from semcast.protocol.machine import Reorganise
+from semcast.protocol.contract import Reorganise
+from semcast.protocol.wire.frames import AskSamples, Lease, Live, Samples, Switch, Welcome
 from tests.protocol.playbook import SETTINGS, frames, notes, only, sends, topic
 from tests.protocol.reigns import Reign, World, interests, leased, lives
 

@@ -10,11 +10,11 @@ import pytest
 
 from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan, PlannedChannel
-from semcast.protocol.deployment import Deployment, acking_channels, aggregated, tables
-from semcast.protocol.frames import Entry, Heartbeat
-from semcast.protocol.machine import Settings
-from semcast.protocol.overlay import Overlay
-from semcast.protocol.planner import Planner, Statistics, Wishes, reduced
+from semcast.protocol.contract import Settings
+from semcast.protocol.coordinator.deployment import Deployment, acking_channels, aggregated, tables
+from semcast.protocol.coordinator.overlay import Overlay
+from semcast.protocol.coordinator.planner import Planner, Statistics, Wishes, reduced
+from semcast.protocol.wire.frames import Entry, Heartbeat
 from semcast.trees import Broker, Link, Topology
 from tests.protocol.playbook import LINKS, topic
 from tests.protocol.reigns import World, overlay

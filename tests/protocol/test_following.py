@@ -8,9 +8,9 @@ from operator import or_
 import pytest
 
 from semcast.model.message import Message
-from semcast.protocol import following
 from semcast.protocol.filters import Filter
-from semcast.protocol.following import AWAY, Following
+from semcast.protocol.source import followed_plan as following
+from semcast.protocol.source.followed_plan import AWAY, Following
 from tests.protocol.playbook import OTHER, planned, switch
 
 PROFILES = {"a": ("g0",), "b": ("g1",), "a/b": ("g1",)}

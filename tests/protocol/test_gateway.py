@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from semcast.protocol.frames import (
+from semcast.protocol.contract import Send
+from semcast.protocol.node import Node
+from semcast.protocol.wire.frames import (
     Ack,
     Attached,
     Beat,
@@ -17,8 +19,6 @@ from semcast.protocol.frames import (
     Repair,
     Taken,
 )
-from semcast.protocol.machine import Send
-from semcast.protocol.node import Node
 from tests.protocol.gateways import AGAIN, BASE, asked, attach, delivered, joined, live
 from tests.protocol.playbook import (
     KEY,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from semcast.protocol.frames import (
+from semcast.protocol.node import Node
+from semcast.protocol.wire.frames import (
     Attached,
     Beat,
     Caught,
@@ -18,7 +19,6 @@ from semcast.protocol.frames import (
     Repair,
     Taken,
 )
-from semcast.protocol.node import Node
 from semcast.sim.stores import MemoryNotes
 from tests.protocol.gateways import AGAIN, BASE, asked, attach, delivered, joined, live
 from tests.protocol.playbook import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.protocol.frames import Caught, Key
-from semcast.protocol.inbox import Inbox
+from semcast.protocol.gateway.inbox import Inbox
+from semcast.protocol.wire.frames import Caught, Key
 from tests.protocol.playbook import KEY, OTHER, SETTINGS, tally
 
 BIT = 0

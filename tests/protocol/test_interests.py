@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.protocol import interests as module
 from semcast.protocol.filters import covers
-from semcast.protocol.frames import Live
-from semcast.protocol.interests import InterestSet
+from semcast.protocol.gateway import interests as module
+from semcast.protocol.gateway.interests import InterestSet
+from semcast.protocol.wire.frames import Live
 from tests.protocol.playbook import topic
 
 WIDE, NARROW, APART = topic("a"), topic("a/b"), topic("z")

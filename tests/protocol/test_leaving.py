@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.protocol.frames import Attach, Attached, Caught, Detach, Detached, Fill, Repair, Taken, Welcome
-from semcast.protocol.machine import Tick
+from semcast.protocol.client.subscriber import Subscriber
+from semcast.protocol.contract import Tick
 from semcast.protocol.node import Node
-from semcast.protocol.subscriber import Subscriber
+from semcast.protocol.wire.frames import Attach, Attached, Caught, Detach, Detached, Fill, Repair, Taken, Welcome
 from semcast.sim.stores import MemoryNotes
 from tests.protocol.gateways import BASE, attach, delivered, joined, live
 from tests.protocol.playbook import SETTINGS, body, data, frames, notes, only, play, sends, tick, topic

@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from semcast.protocol.frames import AskSamples, Install, Samples
-from semcast.protocol.machine import PlanMade, Reorganise
+from semcast.protocol.contract import PlanMade, Reorganise
+from semcast.protocol.wire.frames import AskSamples, Install, Samples
 from tests.protocol.playbook import SETTINGS, frames, notes, sends, topic
 from tests.protocol.reigns import Reign, World, interests, leased, lives, overlay
 

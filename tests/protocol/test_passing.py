@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.protocol.codec import decode, encode
-from semcast.protocol.frames import AnyFrame, Data
-from semcast.protocol.framing import FrameError
-from semcast.protocol.machine import Command, Congested, Local, Note, Passed, Received, Relieved
+from semcast.protocol.broker.forwarding import ROOM, Crossing
+from semcast.protocol.contract import Command, Congested, Local, Note, Passed, Received, Relieved
 from semcast.protocol.node import Node
-from semcast.protocol.passing import ROOM, Crossing
+from semcast.protocol.wire.codec import decode, encode
+from semcast.protocol.wire.frames import AnyFrame, Data
+from semcast.protocol.wire.framing import FrameError
 from tests.protocol.playbook import (
     KEY,
     OTHER,

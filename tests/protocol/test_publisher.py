@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from semcast.model.message import Message
-from semcast.protocol.frames import Publish, Published, Refused
-from semcast.protocol.framing import FRAME_BYTES
-from semcast.protocol.publisher import Publisher
+from semcast.protocol.client.publisher import Publisher
+from semcast.protocol.wire.frames import Publish, Published, Refused
+from semcast.protocol.wire.framing import FRAME_BYTES
 from tests.protocol.playbook import SETTINGS, frames, message, notes, play, tick
 
 AGAIN = SETTINGS.resend_s + 0.01

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semcast.protocol.recent import Recent
+from semcast.protocol.gateway.recent import Recent
 from tests.protocol.playbook import topic
 
 A, B = topic("a"), topic("b")

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from semcast.protocol.frames import Ack, Caught, Data, Fetch, Fill, Repair
-from semcast.protocol.machine import Synced
+from semcast.protocol.contract import Synced
 from semcast.protocol.node import Node
 from semcast.protocol.stores import Record
+from semcast.protocol.wire.frames import Ack, Caught, Data, Fetch, Fill, Repair
 from tests.protocol.playbook import (
     KEY,
     OTHER,

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semcast.model.message import Message, ProfileText, packed, unpacked
-from semcast.protocol.appending import Appender
-from semcast.protocol.codec import decode, encode
+from semcast.protocol.client.appender import Appender
+from semcast.protocol.contract import Command, Note, Received, Send, Sync, Synced, Tick
 from semcast.protocol.filters import Filter
-from semcast.protocol.following import AWAY, Following
-from semcast.protocol.frames import Ack, Append, Data, Fill, Ingested, Publish, Published, Refused, Repair, Switch
-from semcast.protocol.machine import Command, Note, Received, Send, Sync, Synced, Tick
 from semcast.protocol.node import Node
-from semcast.protocol.routing import append_frame
+from semcast.protocol.source.followed_plan import AWAY, Following
+from semcast.protocol.source.routing import append_frame
 from semcast.protocol.streams import Stream, Streams
+from semcast.protocol.wire.codec import decode, encode
+from semcast.protocol.wire.frames import Ack, Append, Data, Fill, Ingested, Publish, Published, Refused, Repair, Switch
 from tests.protocol.playbook import (
     BOTH,
     KEY,

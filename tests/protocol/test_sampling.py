@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semcast.model.message import Message
-from semcast.protocol.following import Routed
-from semcast.protocol.sampling import LARGEST, SHOWN, Sampling, Seen
+from semcast.protocol.source.followed_plan import Routed
+from semcast.protocol.source.samples import LARGEST, SHOWN, Sampling, Seen
 
 SMALL, LARGE = b"x", bytes(LARGEST + 1)
 batches = st.lists(

@@ -8,7 +8,11 @@ import pytest
 
 from semcast.model.message import Message, ProfileText, packed, unpacked
 from semcast.profiles.semantic import parse
-from semcast.protocol.frames import (
+from semcast.protocol.contract import Command, Congested, Relieved, Settings, Synced, Tick
+from semcast.protocol.semnet.node import SemanticNode
+from semcast.protocol.semnet.source import body_of
+from semcast.protocol.streams import Stream, Streams
+from semcast.protocol.wire.frames import (
     Append,
     Attach,
     Attached,
@@ -21,11 +25,7 @@ from semcast.protocol.frames import (
     Refused,
     Taken,
 )
-from semcast.protocol.frames.semantic import Interest, Packet
-from semcast.protocol.machine import Command, Congested, Relieved, Settings, Synced, Tick
-from semcast.protocol.semantic_node import SemanticNode
-from semcast.protocol.semantic_source import body_of
-from semcast.protocol.streams import Stream, Streams
+from semcast.protocol.wire.frames.semantic import Interest, Packet
 from semcast.sim.stores import MemoryLog, MemoryNotes
 from semcast.trees import Topology
 from semcast.trees.topology import Broker, Link

@@ -7,11 +7,11 @@ import itertools
 import pytest
 
 from semcast.profiles.semantic import MAX_TEXT, NOTHING, parse
-from semcast.protocol.frames.semantic import Interest, Offer, Packet, Shed
-from semcast.protocol.machine import Note, Received, Send
-from semcast.protocol.semantic_ports import Matching, acyclic
-from semcast.protocol.semantic_router import ROLES, RouterSettings
-from semcast.protocol.semantic_trees import router_trees, source_trees, tree_of
+from semcast.protocol.contract import Note, Received, Send
+from semcast.protocol.semnet.ports import Matching, acyclic
+from semcast.protocol.semnet.router import ROLES, RouterSettings
+from semcast.protocol.semnet.trees import router_trees, source_trees, tree_of
+from semcast.protocol.wire.frames.semantic import Interest, Offer, Packet, Shed
 from semcast.trees import Topology
 from semcast.trees.topology import Broker, Link
 from tests.protocol.semantic_network import SemanticNetwork, overlay

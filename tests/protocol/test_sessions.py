@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.protocol.frames import Attach, Caught, Deliver, Gap, Progress
-from semcast.protocol.inbox import Inbox
-from semcast.protocol.machine import Command
-from semcast.protocol.sessions import Session
+from semcast.protocol.contract import Command
+from semcast.protocol.gateway.inbox import Inbox
+from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.wire.frames import Attach, Caught, Deliver, Gap, Progress
 from tests.protocol.playbook import body, frames, only, sends, topic
 
 A, B = topic("a"), topic("b")

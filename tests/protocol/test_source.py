@@ -7,8 +7,11 @@ from dataclasses import replace
 from msgspec.structs import replace as replace_struct
 
 from semcast.model.message import Message
-from semcast.protocol.codec import decode, encode
-from semcast.protocol.frames import (
+from semcast.protocol.contract import Send, Sync, Synced
+from semcast.protocol.node import Node
+from semcast.protocol.streams import Stream, Streams
+from semcast.protocol.wire.codec import decode, encode
+from semcast.protocol.wire.frames import (
     Ack,
     AskSamples,
     Data,
@@ -23,10 +26,7 @@ from semcast.protocol.frames import (
     Switched,
     Tally,
 )
-from semcast.protocol.framing import FRAME_BYTES, MAX_MESSAGE
-from semcast.protocol.machine import Send, Sync, Synced
-from semcast.protocol.node import Node
-from semcast.protocol.streams import Stream, Streams
+from semcast.protocol.wire.framing import FRAME_BYTES, MAX_MESSAGE
 from tests.protocol.playbook import (
     BOTH,
     KEY,

@@ -6,7 +6,8 @@ from itertools import groupby
 
 import pytest
 
-from semcast.protocol.frames import (
+from semcast.protocol.client.subscriber import Subscriber
+from semcast.protocol.wire.frames import (
     Attach,
     Attached,
     Deliver,
@@ -17,7 +18,6 @@ from semcast.protocol.frames import (
     ProtocolError,
     Taken,
 )
-from semcast.protocol.subscriber import Subscriber
 from tests.protocol.playbook import SETTINGS, body, frames, notes, only, play, sends, tick, topic
 
 AGAIN = SETTINGS.resend_s + 0.01

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semcast.protocol.frames import Attach, Attached, Caught, Deliver, Fill, Progress, Repair, Taken
-from semcast.protocol.inbox import Inbox
-from semcast.protocol.machine import Command, Handed
+from semcast.protocol.contract import Command, Handed
+from semcast.protocol.gateway.inbox import Inbox
+from semcast.protocol.gateway.taps import Tap
 from semcast.protocol.node import Node
-from semcast.protocol.taps import Tap
+from semcast.protocol.wire.frames import Attach, Attached, Caught, Deliver, Fill, Progress, Repair, Taken
 from semcast.sim.stores import MemoryNotes
 from tests.protocol.gateways import live
 from tests.protocol.playbook import KEY, SETTINGS, body, data, entry, frames, install, only, play, tally, tick, topic

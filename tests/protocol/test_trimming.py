@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from semcast.protocol.frames import Ack
 from semcast.protocol.node import Node
+from semcast.protocol.wire.frames import Ack
 from tests.protocol.playbook import (
     KEY,
     OTHER,

@@ -12,7 +12,7 @@ from semcast.planning.demands import demand_of
 from semcast.planning.plan import Plan
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
-from semcast.protocol.deployment import PER_SOURCE, Deployment
+from semcast.protocol.coordinator.deployment import PER_SOURCE, Deployment
 from semcast.trees import Routed, Topology, evaluate
 
 

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from semcast.protocol.acks import AckTable, Positions
-from semcast.protocol.broker import Broker, Forwarded, Table, narrowed
-from semcast.protocol.coordinator import Coordinator
-from semcast.protocol.following import Following, Routed
-from semcast.protocol.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
-from semcast.protocol.inbox import Inbox, Members
-from semcast.protocol.ledger import Ledger
-from semcast.protocol.machine import Command, Note, Send, Sync
-from semcast.protocol.overlay import Overlay as KnownOverlay
-from semcast.protocol.register import Register
-from semcast.protocol.sessions import Session
-from semcast.protocol.source import Source
-from semcast.protocol.subscriber import Subscriber
+from semcast.protocol.broker.acks import AckTable, Positions
+from semcast.protocol.broker.broker import Broker, Forwarded, Table, narrowed
+from semcast.protocol.client.subscriber import Subscriber
+from semcast.protocol.contract import Command, Note, Send, Sync
+from semcast.protocol.coordinator.coordinator import Coordinator
+from semcast.protocol.coordinator.ledger import Ledger
+from semcast.protocol.coordinator.overlay import Overlay as KnownOverlay
+from semcast.protocol.gateway.inbox import Inbox, Members
+from semcast.protocol.gateway.register import Register
+from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.source.followed_plan import Following, Routed
+from semcast.protocol.source.source import Source
+from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
 from semcast.sim.faults import Crash, Loss, Partition
 from semcast.sim.scenario import Coordinators, Network, Publishers, Scenario
 from semcast.sim.simulation import Simulation

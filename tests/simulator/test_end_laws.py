@@ -5,9 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from semcast.model.message import ProfileText
-from semcast.protocol.frames import Attach, Fetch, Heartbeat, Install, Installed, Lease, Live, Repair, Switch, Tally
-from semcast.protocol.machine import Send
+from semcast.protocol.contract import Send
 from semcast.protocol.stores import Record
+from semcast.protocol.wire.frames import (
+    Attach,
+    Fetch,
+    Heartbeat,
+    Install,
+    Installed,
+    Lease,
+    Live,
+    Repair,
+    Switch,
+    Tally,
+)
 from semcast.sim.driver import Driver
 from semcast.sim.end_laws import Watch, left_over, made_up_gaps, needless_gaps, outdated, restless
 from semcast.sim.faults import Slow

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from semcast.protocol.frames import Data, Leg, Repair, Tally
+from semcast.protocol.wire.frames import Data, Leg, Repair, Tally
 from semcast.sim.meters import Meters
 
 KEY = ("c", 1)

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from semcast.protocol.frames import Beat, Tally
-from semcast.protocol.machine import Command, Congested, Event, Received, Relieved, Tick
+from semcast.protocol.contract import Command, Congested, Event, Received, Relieved, Tick
+from semcast.protocol.wire.frames import Beat, Tally
 from semcast.sim.clock import Clock
 from semcast.sim.driver import Driver
 from semcast.sim.faults import Crash, Jitter, Loss, Partition, Pause, Skew, Slow, Twice

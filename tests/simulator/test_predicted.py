@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from semcast.model.message import unpacked
-from semcast.protocol.coordinator import Coordinator
+from semcast.protocol.coordinator.coordinator import Coordinator
 from semcast.protocol.filters import Filter
 from semcast.sim.cast import logs
 from semcast.sim.scenario import CHANNEL_SCHEMES, Clients, Coordinators, Publishers, Scenario, Stream

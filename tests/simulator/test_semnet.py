@@ -12,9 +12,9 @@ from semcast.matching.semantic import descriptor as read
 from semcast.matching.semantic import evaluate
 from semcast.model import SemcastError
 from semcast.profiles.semantic import Expression, Node, parse
-from semcast.protocol.semantic_clients import SemanticProducer
-from semcast.protocol.semantic_ports import Filters
-from semcast.protocol.semantic_router import RouterSettings, SemanticRouter
+from semcast.protocol.semnet.clients import SemanticProducer
+from semcast.protocol.semnet.ports import Filters
+from semcast.protocol.semnet.router import RouterSettings, SemanticRouter
 from semcast.sim.faults import Crash
 from semcast.sim.scenario import Campaign, Clients, Publishers, Scenario, Stream
 from semcast.sim.scenario_file import read_scenario

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from semcast.model import SemcastError
-from semcast.protocol.frames import Deliver
-from semcast.protocol.machine import Command, Event, Note, Received
-from semcast.protocol.subscriber import Subscriber
+from semcast.protocol.client.subscriber import Subscriber
+from semcast.protocol.contract import Command, Event, Note, Received
+from semcast.protocol.wire.frames import Deliver
 from semcast.sim.faults import Crash, Loss, StoreCut
 from semcast.sim.random_runs import random_scenario
 from semcast.sim.scenario import CHANNEL_SCHEMES, Clients, Publishers, Scenario, Stream

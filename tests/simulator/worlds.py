@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from semcast.protocol.frames import AnyFrame, Beat
-from semcast.protocol.machine import Command, Event, Machine, Note, Received, Send, Sync, Synced, Tick
+from semcast.protocol.contract import Command, Event, Machine, Note, Received, Send, Sync, Synced, Tick
 from semcast.protocol.stores import Record
+from semcast.protocol.wire.frames import AnyFrame, Beat
 from semcast.sim.clock import Clock, chances
 from semcast.sim.driver import Driver
 from semcast.sim.journal import Journal

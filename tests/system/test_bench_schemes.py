@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.experiments.bench import Options, run_schemes
+from semcast_experiments.bench import Options, run_schemes
 
 pytestmark = pytest.mark.system
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from semcast.net.broker_store import SEGMENTS, BrokerStore
-from tests.unit.net.written import check_after_full, fill
+from semcast.storage.broker_store import SEGMENTS, BrokerStore
+from tests.unit.storage.written import check_after_full, fill
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from semcast.net.broker_store import BrokerStore
 from semcast.protocol.stores import Record
+from semcast.storage.broker_store import BrokerStore
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 30

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from semcast.net.broker_store import BrokerStore
-from semcast.net.database import StoreError
-from tests.unit.net.written import flip, records, write
+from semcast.storage.broker_store import BrokerStore
+from semcast.storage.database import StoreError
+from tests.unit.storage.written import flip, records, write
 
 
 @pytest.mark.system

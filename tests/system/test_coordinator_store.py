@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from semcast.net.coordinator_store import SqliteCoordinatorStore
+from semcast.storage.coordinator_store import SqliteCoordinatorStore
 
 PROGRAM = """
 import json, sys
-from semcast.net.coordinator_store import SqliteCoordinatorStore
+from semcast.storage.coordinator_store import SqliteCoordinatorStore
 from semcast.protocol.stores import FencedError
 path, who = sys.argv[1:]
 store = SqliteCoordinatorStore(path, timeout_s=60)

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from semcast.net.database import StoreError
-from semcast.net.postgres_store import PostgresCoordinatorStore
 from semcast.protocol.stores import FencedError, UnreachableError
+from semcast.storage.database import StoreError
+from semcast.storage.postgres_store import PostgresCoordinatorStore
 from tests.postgres import Postgres
 
 pytestmark = pytest.mark.system

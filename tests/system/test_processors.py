@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
 
-from semcast.experiments.dissemination import Case, measure
-from semcast.experiments.ours.setup import SCHEMES
 from semcast.trees.generators import generate
+from semcast_experiments.figures.dissemination import Case, measure
+from semcast_experiments.figures.ours.setup import SCHEMES
 
 pytestmark = pytest.mark.system
 _ABILITIES = [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__[name]]

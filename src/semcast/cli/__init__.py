@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Annotated
 
 import typer
 
 from semcast.model import SemcastError
 
 _INTERRUPTED = 130
+
+Command = Callable[..., None]
+
+_EXTRA = {
+    "figures": "Measure and draw the papers' figures (needs semcast-experiments).",
+    "bench": "Measure SemCast side by side with its peers (needs semcast-experiments).",
+}
+"""Commands that come with another package, and what they say of themselves without it."""
 
 app = typer.Typer(
     name="semcast",
@@ -27,14 +38,12 @@ app = typer.Typer(
 def _register() -> None:
     if app.registered_commands:  # main() runs again in tests, and every repetition would make all commands slower
         return
-    from semcast.cli.bench import bench
     from semcast.cli.cost import cost
     from semcast.cli.covers import covers
     from semcast.cli.dashboard import dashboard
     from semcast.cli.demo import demo
     from semcast.cli.doctor import doctor
     from semcast.cli.explain import explain
-    from semcast.cli.figures import figures
     from semcast.cli.live import status, subscribe
     from semcast.cli.match import match
     from semcast.cli.pipeline import pipeline
@@ -46,8 +55,26 @@ def _register() -> None:
     from semcast.cli.topology import topology
 
     live = (up, coordinator, broker, pipeline, planner, publish, subscribe, status, dashboard)
-    for command in (demo, match, covers, explain, topology, plan, cost, simulate, *live, figures, bench, doctor):
+    commands: tuple[Command, ...] = (demo, match, covers, explain, topology, plan, cost, simulate, *live)
+    for command in (*commands, *_experiments(), doctor):
         app.command()(command)
+
+
+def _experiments() -> list[Command]:
+    """The commands of semcast-experiments, or, where that is not installed, ones that say so."""
+    installed = {entry.name: entry for entry in entry_points(group="semcast.commands")}
+    return [installed[name].load() if name in installed else _absent(name, help) for name, help in _EXTRA.items()]
+
+
+def _absent(name: str, help: str) -> Command:
+    def command(_: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> None:
+        raise SemcastError(
+            f"semcast {name} is in the package semcast-experiments, which is not installed\n"
+            "  in a checkout of SemCast: pip install ./experiments"
+        )
+
+    command.__name__, command.__doc__ = name, help
+    return command
 
 
 @app.callback(invoke_without_command=True)

@@ -43,7 +43,7 @@ def dashboard(
     """
     from semcast.dashboard import Dashboard, Recording, Replay, Watcher
     from semcast.dashboard.pipeline import Progress
-    from semcast.net.serve import Ending, run, serve
+    from semcast.server.serve import Ending, run, serve
 
     recording = None
     if replay is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from semcast.dashboard import Dashboard
-    from semcast.experiments.demo import Outcome
+    from semcast.demo import Outcome
 
 _CHUNK = 50_000
 
@@ -55,7 +55,7 @@ def demo(
 
 
 def _matching(messages: int, profiles: int, out: Path, seed: int) -> tuple[dict[str, Any], SparkSession]:
-    from semcast.experiments import quotes
+    from semcast.demo import quotes
 
     texts = quotes.profiles(profiles, seed)
     profile_file, stream, plot = out / "profiles.jsonl", out / "quotes.parquet", out / "demand.png"
@@ -77,7 +77,7 @@ def _matching(messages: int, profiles: int, out: Path, seed: int) -> tuple[dict[
         found = demand(spark.read.parquet(str(stream)), texts)
     seconds = time.perf_counter() - begin
     with render.step("drawing the plot"):
-        from semcast.experiments.plots import plot_demand
+        from semcast.draw.demand import plot_demand
 
         plot_demand(found.messages_per_profile, found.messages_by_interest, plot)
     return _summary(found, texts, messages, seconds, spark.sparkContext.defaultParallelism, out), spark
@@ -87,9 +87,9 @@ def _live(
     spark: SparkSession, out: Path, seconds: float, brokers: int, subscribers: int, seed: int, keep: bool, port: int
 ) -> dict[str, Any]:
     with render.step(f"getting the brokers ready ({render.FIRST_TIME})"):
-        from semcast.experiments.demo import LiveDemo, Scale
-        from semcast.net.serve import run
-        from semcast.net.warm import warm
+        from semcast.demo import LiveDemo, Scale
+        from semcast.server.serve import run
+        from semcast.server.warmup import warm
 
         warm(["relational", "semantic", "topic", "xpath"])
 
@@ -136,7 +136,7 @@ async def _page(url: str, port: int, progress: Path | None) -> Dashboard:
 
 async def _interrupted(work: Coroutine[Any, Any, None]) -> None:
     """Go on until somebody wants the end, or it fails."""
-    from semcast.net.serve import Ending
+    from semcast.server.serve import Ending
 
     ending, task = Ending(), asyncio.create_task(work)
     task.add_done_callback(lambda done: ending.end() if done.cancelled() else ending.failed("", done.exception()))  # type: ignore[arg-type]
@@ -181,7 +181,7 @@ def _stream(spark: SparkSession, messages: int, seed: int) -> DataFrame:
     """The stream, generated on the workers chunk by chunk."""
     import pyarrow as pa
 
-    from semcast.experiments.quotes import quotes
+    from semcast.demo.quotes import quotes
 
     def generate(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

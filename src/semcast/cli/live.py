@@ -115,7 +115,7 @@ async def _status(url: str | None, json: bool, watch: bool) -> None:
 def run_client(work: Any) -> None:
     """Run a client's coroutine; an overlay that does not answer ends the command with exit code 3."""
     from semcast.client import Unreachable
-    from semcast.net.serve import run
+    from semcast.server.serve import run
 
     try:
         run(work)

@@ -240,7 +240,7 @@ def _check(scheme: str, join: str, out: Path | None, draw: Path | None, json: bo
         if path is not None and not path.parent.is_dir():
             raise SemcastError(f"{path.parent}: no such folder")
     if draw is not None:
-        from semcast.experiments.drawing import check_format
+        from semcast.draw.overlay import check_format
 
         check_format(draw)
 

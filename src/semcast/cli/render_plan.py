@@ -22,7 +22,7 @@ def _busiest(made: Plan) -> list[PlannedChannel]:
 
 
 def draw_plan(made: Plan, overlay: Topology, path: Path) -> None:
-    from semcast.experiments.drawing import draw
+    from semcast.draw.overlay import draw
 
     shown = _busiest(made)[:_DRAWN]
     trees = {channel.id: made.tree(channel, overlay).links.tolist() for channel in shown}

@@ -34,10 +34,10 @@ def up(
     swallows is lost.
     """
     _starting(always=True)
-    from semcast.net.config import read_config
-    from semcast.net.embedded import Embedded
-    from semcast.net.processes import Processes
-    from semcast.net.serve import Ending, log_to_stderr, run, serve
+    from semcast.server.config import read_config
+    from semcast.server.embedded import Embedded
+    from semcast.server.processes import Processes
+    from semcast.server.serve import Ending, log_to_stderr, run, serve
 
     log_to_stderr(verbose)
     deployed = read_config(config)
@@ -79,9 +79,9 @@ def coordinator(
     """Run one coordinator: it decides channels and trees, and is where brokers and clients find each other."""
     _starting()
     from semcast.model import SemcastError
-    from semcast.net.config import read_config
-    from semcast.net.embedded import start_coordinator
-    from semcast.net.serve import Ending, log_to_stderr, run, serve
+    from semcast.server.config import read_config
+    from semcast.server.embedded import start_coordinator
+    from semcast.server.serve import Ending, log_to_stderr, run, serve
 
     log_to_stderr(verbose)
     deployed = read_config(config)
@@ -112,12 +112,12 @@ def broker(
 ) -> None:
     """Run one broker: it forwards, and takes messages in or serves clients where the topology says so."""
     _starting()
-    from semcast.net.broker_store import repair_store
-    from semcast.net.embedded import start_broker
     from semcast.net.host import log
-    from semcast.net.remembered import overlay_of
-    from semcast.net.serve import Ending, log_to_stderr, run, serve
-    from semcast.net.warm import GETTING_READY
+    from semcast.server.embedded import start_broker
+    from semcast.server.known_overlay import overlay_of
+    from semcast.server.serve import Ending, log_to_stderr, run, serve
+    from semcast.server.warmup import GETTING_READY
+    from semcast.storage.broker_store import repair_store
 
     log_to_stderr(verbose)
     folder = data if data is not None else Path("semcast-data") / name

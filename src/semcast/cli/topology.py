@@ -106,7 +106,7 @@ def topology(
     **json:FILE** a topology that this command wrote, to give it other gateways. docs/topologies.md has the formulas.
     """
     if names:
-        from semcast.experiments.networks import topohub_names
+        from semcast.networks import topohub_names
 
         sys.stdout.write("".join(f"{name}\n" for name in topohub_names()))
         return
@@ -166,7 +166,7 @@ def _check(kind: str, given: dict[str, Any], out: Path | None, draw: Path | None
         if path is not None and not path.parent.is_dir():
             raise SemcastError(f"{path.parent}: no such folder")
     if draw is not None:
-        from semcast.experiments.drawing import check_format
+        from semcast.draw.overlay import check_format
 
         check_format(draw)
 
@@ -206,7 +206,7 @@ def _sketch(kind: str, given: dict[str, Any], rng: Any) -> Any:
 
 
 def _imported(kind: str, of: str, given: dict[str, Any]) -> Topology:
-    from semcast.experiments import networks
+    from semcast import networks
 
     if kind == "json":
         return networks.topology_file(Path(of))
@@ -221,7 +221,7 @@ def _imported(kind: str, of: str, given: dict[str, Any]) -> Topology:
 
 
 def _draw(made: Topology, path: Path, title: str) -> None:
-    from semcast.experiments.drawing import draw
+    from semcast.draw.overlay import draw
 
     draw(made, out=path, title=title)
 

@@ -2,9 +2,9 @@
 
 from semcast.client.blocking import BlockingClient, connect_blocking
 from semcast.client.client import Client, OtherVersion, Unreachable
-from semcast.net.clients.messages import Gap, Receipt, Received
-from semcast.net.clients.publishing import Publishing
-from semcast.net.clients.subscription import Refused, Staleness, Subscription
+from semcast.client.messages import Gap, Receipt, Received
+from semcast.client.publishing import Publishing
+from semcast.client.subscription import Refused, Staleness, Subscription
 
 __all__ = [
     "BlockingClient",

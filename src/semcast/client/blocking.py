@@ -8,11 +8,11 @@ from collections.abc import Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
 
+from semcast.client.appending import Appending
 from semcast.client.client import Client
-from semcast.net.clients.appending import Appending
-from semcast.net.clients.messages import Receipt, Received
-from semcast.net.clients.subscription import Subscription
-from semcast.protocol.frames import Append, Publish, Switch
+from semcast.client.messages import Receipt, Received
+from semcast.client.subscription import Subscription
+from semcast.protocol.wire.frames import Append, Publish, Switch
 
 T = TypeVar("T")
 

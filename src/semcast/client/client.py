@@ -12,18 +12,18 @@ from typing import Any
 
 import msgspec
 
+from semcast.client.messages import Receipt
+from semcast.client.party import Party
 from semcast.model import SemcastError
 from semcast.model.version import __version__
-from semcast.net.clients.messages import Receipt
-from semcast.net.clients.party import Party
 from semcast.net.connection import Connection
 from semcast.net.host import ORDERLY_CLOSE, Host
 from semcast.net.view import OverlayView
-from semcast.protocol.codec import AnyView
-from semcast.protocol.frames import Answer, AnyFrame, Ask, Greeting, Switch
-from semcast.protocol.framing import VERSION
-from semcast.protocol.machine import Settings
+from semcast.protocol.contract import Settings
 from semcast.protocol.streams import Streams
+from semcast.protocol.wire.codec import AnyView
+from semcast.protocol.wire.frames import Answer, AnyFrame, Ask, Greeting, Switch
+from semcast.protocol.wire.framing import VERSION
 
 URL = "SEMCAST_URL"
 _PATIENCE_S = 10.0

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from semcast.client.client import Client
 from semcast.net.connection import Connection
-from semcast.protocol.codec import AnyView
-from semcast.protocol.frames import FoundPlan, Greeting, OfferPlans, OrderPlan
-from semcast.protocol.framing import FrameError
+from semcast.protocol.wire.codec import AnyView
+from semcast.protocol.wire.frames import FoundPlan, Greeting, OfferPlans, OrderPlan
+from semcast.protocol.wire.framing import FrameError
 
 _TOLD = 500
 """Characters of a reason."""

@@ -21,7 +21,7 @@ from semcast.planning.origins import Origins
 from semcast.planning.plan import Plan
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
-from semcast.protocol.planner import reduced
+from semcast.protocol.coordinator.planner import reduced
 from semcast.trees import QUICK, Routed, Topology, evaluate
 from semcast.trees.steiner import shortest_path_tree
 

@@ -21,7 +21,7 @@ from semcast.dashboard.serving import EVENTS, Serving, event, json
 from semcast.dashboard.snapshot import Json, Snapshot
 from semcast.dashboard.watching import Watcher
 from semcast.model import SemcastError
-from semcast.net.http.shapes import shown
+from semcast.server.http.shapes import shown
 
 _PAUSE_S = 1.0
 

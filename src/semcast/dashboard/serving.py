@@ -21,9 +21,9 @@ from uvicorn.server import ServerState
 from semcast.dashboard.asking import NoAnswer
 from semcast.dashboard.trying import Rejected
 from semcast.model import SemcastError
-from semcast.net.http.hosts import KnownHosts, known_host
-from semcast.net.http.protocol import HttpConnection
 from semcast.net.partial import Partial
+from semcast.server.http.hosts import KnownHosts, known_host
+from semcast.server.http.protocol import HttpConnection
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

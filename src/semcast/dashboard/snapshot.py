@@ -10,7 +10,7 @@ import msgspec
 
 from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan
-from semcast.protocol.semantic_node import SEMNET
+from semcast.protocol.semnet.node import SEMNET
 from semcast.protocol.streams import Stream
 from semcast.trees.topology import Topology
 

@@ -1,7 +1,6 @@
-"""The live overlay: the protocol's machines on real sockets, real disks and real time.
+"""Transport: the connections of a party, and the clock and the disk behind a machine.
 
-``host`` has the connections of a party, ``broker`` and ``coordinator`` are parties, ``runner`` drives a machine,
-``clients`` publish and subscribe, ``mqtt`` lets others do so, and the stores (``broker_store``, ``coordinator_store``,
-``postgres_store``) fulfil the interfaces of ``protocol.stores`` for good; the simulator's stores in memory are their
-reference.
+``host`` has a party's connections and decides with ``admission`` who may go by which name; ``connection`` reads and
+writes frames; ``runner`` drives one machine; ``view`` is what parties tell each other of the overlay. Nothing here
+knows what is inside a machine or a message.
 """

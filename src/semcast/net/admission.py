@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from semcast.model import SemcastError
 from semcast.net.addresses import split_address
 from semcast.net.connection import Connection
-from semcast.protocol.codec import decode, encode
-from semcast.protocol.frames import Hello, Ping, Vouch, Vouched
-from semcast.protocol.framing import LENGTH_BYTES, FrameError
+from semcast.protocol.wire.codec import decode, encode
+from semcast.protocol.wire.frames import Hello, Ping, Vouch, Vouched
+from semcast.protocol.wire.framing import LENGTH_BYTES, FrameError
 
 if TYPE_CHECKING:
     from semcast.net.host import Host

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from semcast.net.partial import Partial
-from semcast.protocol.codec import AnyView, ViewDecoder, encode
-from semcast.protocol.frames import AnyFrame
-from semcast.protocol.framing import FrameError, Held, VersionError
+from semcast.protocol.wire.codec import AnyView, ViewDecoder, encode
+from semcast.protocol.wire.frames import AnyFrame
+from semcast.protocol.wire.framing import FrameError, Held, VersionError
 
 HIGH, LOW, MOST = 4 << 20, 1 << 20, 256 << 20
 """Bytes that wait: from HIGH on the owner is told, below LOW told again; beyond MOST the connection ends."""

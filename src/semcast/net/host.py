@@ -23,8 +23,8 @@ from semcast.net.clocks import Clocks
 from semcast.net.connection import Connection, Leaving
 from semcast.net.door import Door, Front
 from semcast.net.partial import Partial
-from semcast.protocol.codec import AnyView
-from semcast.protocol.frames import (
+from semcast.protocol.wire.codec import AnyView
+from semcast.protocol.wire.frames import (
     AnyFrame,
     Data,
     Greeting,
@@ -37,8 +37,8 @@ from semcast.protocol.frames import (
     Vouch,
     Vouched,
 )
-from semcast.protocol.frames.semantic import Packet
-from semcast.protocol.framing import MAX_CLIENT_FRAME, MAX_FRAME, MAX_HELLO, FrameError, VersionError
+from semcast.protocol.wire.frames.semantic import Packet
+from semcast.protocol.wire.framing import MAX_CLIENT_FRAME, MAX_FRAME, MAX_HELLO, FrameError, VersionError
 
 _PARKED = 256
 """Frames kept for somebody who is being dialled."""

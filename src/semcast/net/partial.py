@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from semcast.protocol.framing import MAX_FRAME
+from semcast.protocol.wire.framing import MAX_FRAME
 
 MOST_BYTES = 4 * MAX_FRAME
 

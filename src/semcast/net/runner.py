@@ -12,8 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Protocol
 
-from semcast.net.database import UnwritableError
-from semcast.protocol.machine import Command, Event, Machine, Sync, Synced, Tick
+from semcast.protocol.contract import Command, Event, Machine, Sync, Synced, Tick
+from semcast.storage.database import UnwritableError
 
 _FIRST_S, _LONGEST_S = 0.2, 5.0
 """Between tries to write what could not be written."""

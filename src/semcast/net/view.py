@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from semcast.model import SemcastError
-from semcast.protocol.frames.semantic import Role
-from semcast.protocol.machine import Settings
+from semcast.protocol.contract import Settings
 from semcast.protocol.streams import Stream, Streams
+from semcast.protocol.wire.frames.semantic import Role
 
 if TYPE_CHECKING:
     from semcast.trees.topology import Topology

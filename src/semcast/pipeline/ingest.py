@@ -16,7 +16,7 @@ from semcast.model.message import unpacked
 from semcast.pipeline.options import Where
 from semcast.pipeline.subscribing import Logs
 from semcast.pipeline.tasks import COLUMNS
-from semcast.protocol.frames import Ingested
+from semcast.protocol.wire.frames import Ingested
 
 _MOST = 100_000
 _TYPES = {"binary": pa.binary(), "string": pa.string(), "long": pa.int64()}

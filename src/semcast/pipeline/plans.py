@@ -14,8 +14,8 @@ from semcast.matching.decode import Decoder, wanted_of
 from semcast.matching.matches import Matches
 from semcast.model.message import Message
 from semcast.protocol.filters import parsed
-from semcast.protocol.frames import Switch
-from semcast.protocol.routing import Routes, Routing
+from semcast.protocol.source.routing import Routes, Routing
+from semcast.protocol.wire.frames import Switch
 
 Rows = Sequence[dict[str, Any]]
 """What payloads of a relational stream say."""

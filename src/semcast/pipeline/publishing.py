@@ -17,14 +17,14 @@ from pyspark.sql.types import StructType
 
 from semcast.client import connect_blocking
 from semcast.client.blocking import BlockingAppending
+from semcast.client.subscription import Refused
 from semcast.model import SemcastError
 from semcast.model.message import Message
-from semcast.net.clients.subscription import Refused
 from semcast.pipeline.options import Where, overlay_of
 from semcast.pipeline.rows import Outgoing, check_columns
-from semcast.protocol.frames import Publish
-from semcast.protocol.framing import fitting
 from semcast.protocol.streams import Streams
+from semcast.protocol.wire.frames import Publish
+from semcast.protocol.wire.framing import fitting
 
 _FRAME = 1024
 """Messages per frame, at most."""

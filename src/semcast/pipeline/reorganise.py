@@ -24,8 +24,8 @@ from semcast.pipeline.match import shared
 from semcast.pipeline.overlaps import overlap
 from semcast.pipeline.statistics import sampled
 from semcast.planning.plan import Plan
-from semcast.protocol.commissions import Commission, Found
-from semcast.protocol.planner import Statistics
+from semcast.protocol.coordinator.commissions import Commission, Found
+from semcast.protocol.coordinator.planner import Statistics
 
 GROUP = "semcast reorganisation"
 """Spark's name for the jobs."""

@@ -16,9 +16,9 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from semcast.client.messages import Received
 from semcast.model import SemcastError
 from semcast.model.message import Message
-from semcast.net.clients.messages import Received
 from semcast.profiles.relational.literals import moment
 from semcast.protocol.streams import Stream
 from semcast.protocol.values import encoded

@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 from semcast.model.message import Message
 from semcast.pipeline.match import as_lists, shared
 from semcast.pipeline.plans import StreamMatching
-from semcast.protocol.commissions import Commission
-from semcast.protocol.frames import Switch
-from semcast.protocol.planner import Statistics
+from semcast.protocol.coordinator.commissions import Commission
+from semcast.protocol.coordinator.planner import Statistics
+from semcast.protocol.wire.frames import Switch
 
 WINDOW = 100_000
 """Sampled messages that are looked at, the newest."""

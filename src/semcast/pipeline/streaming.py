@@ -28,7 +28,7 @@ from semcast.pipeline.options import Where, overlay_of
 from semcast.pipeline.plans import StreamMatching
 from semcast.pipeline.subscribing import Logs
 from semcast.pipeline.tasks import TALLY, Job, Task, checked, followed_here
-from semcast.protocol.frames import Switch
+from semcast.protocol.wire.frames import Switch
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # local properties of Spark's streaming jobs
 _STOP_S = 5.0

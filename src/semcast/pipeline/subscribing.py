@@ -18,9 +18,9 @@ from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from semcast.client import BlockingClient, connect_blocking
+from semcast.client.messages import Received, start_of
+from semcast.client.subscription import Subscription
 from semcast.model import SemcastError
-from semcast.net.clients.messages import Received, start_of
-from semcast.net.clients.subscription import Subscription
 from semcast.pipeline.options import Where, overlay_of
 from semcast.pipeline.rows import Incoming
 from semcast.protocol.streams import Stream

@@ -15,15 +15,15 @@ import msgspec
 import pyarrow as pa
 
 from semcast.client import BlockingClient, connect_blocking
+from semcast.client.appending import PATIENCE_S, Stale
 from semcast.client.blocking import BlockingAppending
 from semcast.model import SemcastError
 from semcast.model.message import Message, packed, unpacked
-from semcast.net.clients.appending import PATIENCE_S, Stale
 from semcast.pipeline.plans import Followed, Rows, StreamMatching
-from semcast.protocol.frames import Append, Switch
-from semcast.protocol.framing import MAX_MESSAGE, fitting
-from semcast.protocol.routing import append_frame
+from semcast.protocol.source.routing import append_frame
 from semcast.protocol.streams import Stream, Streams
+from semcast.protocol.wire.frames import Append, Switch
+from semcast.protocol.wire.framing import MAX_MESSAGE, fitting
 
 FRAME = 1024
 """Messages per frame, at most."""

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
-from semcast.protocol.broker import Broker
-from semcast.protocol.frames import (
+from semcast.protocol.broker.broker import Broker
+from semcast.protocol.broker.forwarding import Crossing
+from semcast.protocol.contract import (
+    Command,
+    Congested,
+    Event,
+    Local,
+    Note,
+    Received,
+    Relieved,
+    Send,
+    Settings,
+    Synced,
+    Tick,
+)
+from semcast.protocol.gateway.gateway import Gateway
+from semcast.protocol.source.source import Outgoing, Source
+from semcast.protocol.stores import Log, Notes
+from semcast.protocol.streams import Streams
+from semcast.protocol.wire.frames import (
     Ack,
     Append,
     AskSamples,
@@ -30,25 +48,7 @@ from semcast.protocol.frames import (
     Tally,
     Welcome,
 )
-from semcast.protocol.frames.semantic import Packet
-from semcast.protocol.gateway import Gateway
-from semcast.protocol.machine import (
-    Command,
-    Congested,
-    Event,
-    Local,
-    Note,
-    Received,
-    Relieved,
-    Send,
-    Settings,
-    Synced,
-    Tick,
-)
-from semcast.protocol.passing import Crossing
-from semcast.protocol.source import Outgoing, Source
-from semcast.protocol.stores import Log, Notes
-from semcast.protocol.streams import Streams
+from semcast.protocol.wire.frames.semantic import Packet
 
 _TERM = "term"
 _LEAP = 1 << 20

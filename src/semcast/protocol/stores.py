@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from semcast.model import SemcastError
-from semcast.protocol.frames import Key
+from semcast.protocol.wire.frames import Key
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -17,8 +17,8 @@ from semcast.model.message import MAX_HEADERS, Message, ProfileText
 from semcast.model.tables import Part
 from semcast.profiles.relational.literals import moment
 from semcast.protocol.filters import LONG, canonical, prepare
-from semcast.protocol.framing import MAX_MESSAGE
 from semcast.protocol.values import Range, decoded, range_of, shown
+from semcast.protocol.wire.framing import MAX_MESSAGE
 
 MAX_ENVELOPE = 1 << 16
 """Bytes of topic, key and headers together."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
-from semcast.protocol.coordinator import Coordinator
+from semcast.protocol.client.publisher import Publisher
+from semcast.protocol.client.subscriber import Subscriber
+from semcast.protocol.coordinator.coordinator import Coordinator
 from semcast.protocol.node import Node
-from semcast.protocol.publisher import Publisher
-from semcast.protocol.subscriber import Subscriber
 from semcast.sim.clock import Clock
 from semcast.sim.driver import Driver
 from semcast.sim.parties import Party

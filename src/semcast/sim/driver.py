@@ -8,9 +8,9 @@ from pathlib import PurePath
 
 import numpy as np
 
-from semcast.protocol.frames import AnyFrame
-from semcast.protocol.machine import Command, Event, MakePlan, Note, PlanMade, Received, Send, Sync, Synced, Tick
-from semcast.protocol.orders import Order
+from semcast.protocol.contract import Command, Event, MakePlan, Note, PlanMade, Received, Send, Sync, Synced, Tick
+from semcast.protocol.coordinator.orders import Order
+from semcast.protocol.wire.frames import AnyFrame
 from semcast.sim.clock import Agenda, Chance
 from semcast.sim.faults import AnyFault, Crash, LaneFault, Pause, Skew, Slow, StoreCut
 from semcast.sim.journal import Journal

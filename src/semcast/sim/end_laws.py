@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from semcast.protocol.frames import (
+from semcast.protocol.wire.frames import (
     AnyFrame,
     Attach,
     Fetch,

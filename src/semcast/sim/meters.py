@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from semcast.protocol.frames import AnyFrame, Data, Leg, Repair
-from semcast.protocol.frames.semantic import Packet
+from semcast.protocol.wire.frames import AnyFrame, Data, Leg, Repair
+from semcast.protocol.wire.frames.semantic import Packet
 
 DATA = frozenset({"data", "leg", "packet"})
 CLIENTS = frozenset(

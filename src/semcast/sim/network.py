@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from semcast.protocol.codec import decode, encode
-from semcast.protocol.frames import AnyFrame
-from semcast.protocol.machine import Congested, Event, Received, Relieved
+from semcast.protocol.contract import Congested, Event, Received, Relieved
+from semcast.protocol.wire.codec import decode, encode
+from semcast.protocol.wire.frames import AnyFrame
 from semcast.sim.clock import Agenda, Chance
 from semcast.sim.faults import Jitter, LaneFault, Loss, Partition, Twice
 from semcast.sim.meters import Meters

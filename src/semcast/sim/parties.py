@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from semcast.protocol.machine import Machine
+from semcast.protocol.contract import Machine
 from semcast.sim.clock import Clock
 from semcast.sim.stores import MemoryLog
 

@@ -9,7 +9,7 @@ import msgspec
 
 from semcast.model import SemcastError
 from semcast.model.tables import Part
-from semcast.protocol.machine import Settings
+from semcast.protocol.contract import Settings
 from semcast.sim import faults
 from semcast.sim.faults import AnyFault
 from semcast.trees.declared import Overlay

@@ -15,12 +15,12 @@ import numpy as np
 
 from semcast.matching.semantic import descriptor, evaluate
 from semcast.profiles.semantic import Node, parse
-from semcast.protocol.frames import AnyFrame
-from semcast.protocol.frames.semantic import Interest
-from semcast.protocol.machine import Note
-from semcast.protocol.semantic_clients import SemanticProducer, SemanticUser
-from semcast.protocol.semantic_router import RouterSettings, SemanticRouter
-from semcast.protocol.semantic_trees import router_trees
+from semcast.protocol.contract import Note
+from semcast.protocol.semnet.clients import SemanticProducer, SemanticUser
+from semcast.protocol.semnet.router import RouterSettings, SemanticRouter
+from semcast.protocol.semnet.trees import router_trees
+from semcast.protocol.wire.frames import AnyFrame
+from semcast.protocol.wire.frames.semantic import Interest
 from semcast.sim import cast
 from semcast.sim.campaign import Victims, drawn_faults
 from semcast.sim.cast import Client, Feed

@@ -11,9 +11,9 @@ import numpy as np
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
-from semcast.protocol.machine import Note, Reorganise
-from semcast.protocol.publisher import Publisher
-from semcast.protocol.subscriber import Subscriber
+from semcast.protocol.client.publisher import Publisher
+from semcast.protocol.client.subscriber import Subscriber
+from semcast.protocol.contract import Note, Reorganise
 from semcast.sim import cast
 from semcast.sim.campaign import Victims, drawn_faults
 from semcast.sim.cast import Cast, Client, Feed

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import pyarrow as pa
 
 import semcast
-from semcast.net.embedded import Embedded
+from semcast.server.embedded import Embedded
 from tests.live.overlays import deployed, settled, until
 
 T = TypeVar("T")

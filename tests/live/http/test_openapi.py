@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 import pytest
 from starlette.routing import Route, WebSocketRoute
 
-from semcast.net.embedded import Embedded
-from semcast.net.http import HttpFront
-from semcast.net.http.app import routes
+from semcast.server.embedded import Embedded
+from semcast.server.http import HttpFront
+from semcast.server.http.app import routes
 from tests.live.http.running import Events, Running, ask
 
 pytestmark = pytest.mark.system

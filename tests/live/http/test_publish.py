@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from semcast.net.embedded import Embedded
+from semcast.server.embedded import Embedded
 from tests.live.http.running import Events, Running, ask, publish, warm
 
 pytestmark = pytest.mark.system

@@ -10,9 +10,9 @@ from collections.abc import Callable
 import pytest
 
 from semcast.client.blocking import BlockingClient
-from semcast.net.embedded import Embedded
-from semcast.net.http.cursors import Cursor
-from semcast.protocol.sessions import Session
+from semcast.protocol.gateway.sessions import Session
+from semcast.server.embedded import Embedded
+from semcast.server.http.cursors import Cursor
 from tests.live.http.running import Event, Events, Running, ask, publish
 
 pytestmark = pytest.mark.system

@@ -11,7 +11,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from semcast.net.embedded import Embedded
+from semcast.server.embedded import Embedded
 from tests.live.http.running import PATIENCE_S, Events, Running, publish
 
 pytestmark = pytest.mark.system
@@ -202,7 +202,7 @@ def test_what_makes_no_sense_is_answered_with_a_reason_and_ends_nothing(address:
 def test_a_socket_has_so_many_subscriptions_and_no_more(
     overlay: Running, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("semcast.net.http.sockets.SUBSCRIPTIONS", 4)
+    monkeypatch.setattr("semcast.server.http.sockets.SUBSCRIPTIONS", 4)
     with talking(address) as talk:
         for n in range(5):
             talk.say("subscribe", id=n, stream="quotes", profile="price = 29", expiry_s=0)

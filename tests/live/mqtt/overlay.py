@@ -14,10 +14,10 @@ import mqtt5
 import pyarrow as pa
 
 import semcast
-from semcast.net.config import read_config
-from semcast.net.embedded import Embedded
-from semcast.net.mqtt import MqttFront
-from semcast.net.mqtt.wire import Reader
+from semcast.server.config import read_config
+from semcast.server.embedded import Embedded
+from semcast.server.mqtt import MqttFront
+from semcast.server.mqtt.wire import Reader
 
 T = TypeVar("T")
 P = TypeVar("P")

@@ -10,8 +10,8 @@ import mqtt5
 import pytest
 
 from semcast.model.message import ProfileText
-from semcast.net.mqtt.common import Common
-from semcast.net.mqtt.v311 import written
+from semcast.server.mqtt.common import Common
+from semcast.server.mqtt.v311 import written
 from tests.live.mqtt.overlay import Overlay, Raw, connected
 
 pytestmark = pytest.mark.system

@@ -11,7 +11,7 @@ import pytest
 
 import semcast
 from semcast.client import Client
-from semcast.net.serve import run
+from semcast.server.serve import run
 from tests.live.deployments import running
 from tests.live.mqtt.overlay import Raw, compile_matchers
 from tests.live.overlays import until, written

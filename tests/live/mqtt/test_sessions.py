@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import mqtt5
 import pytest
 
-from semcast.net.mqtt.feed import Feed
+from semcast.server.mqtt.feed import Feed
 from tests.live.mqtt.overlay import Overlay, Raw, connected
 from tests.live.overlays import until
 

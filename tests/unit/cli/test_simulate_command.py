@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from semcast.protocol.machine import Command, Event, Note
-from semcast.protocol.subscriber import Subscriber
+from semcast.protocol.client.subscriber import Subscriber
+from semcast.protocol.contract import Command, Event, Note
 from tests.unit.cli.test_commands import Run
 from tests.unit.cli.test_commands import run as run
 

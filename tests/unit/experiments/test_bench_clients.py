@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.experiments.bench.clients import mqtt, publish
-from semcast.experiments.bench.clients.mqtt import CASES
-from semcast.experiments.bench.clients.publishers import Jetstream, Stint
 from semcast.profiles.topic import from_mqtt
+from semcast_experiments.bench.clients import mqtt, publish
+from semcast_experiments.bench.clients.mqtt import CASES
+from semcast_experiments.bench.clients.publishers import Jetstream, Stint
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

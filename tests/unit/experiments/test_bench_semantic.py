@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.experiments.bench import Options
-from semcast.experiments.bench import semantic as bench
-from semcast.experiments.bench.race import Mismatch
+from semcast_experiments.bench import Options
+from semcast_experiments.bench import semantic as bench
+from semcast_experiments.bench.race import Mismatch
 
 
 def test_every_way_is_measured_and_names_the_same_ports(monkeypatch: pytest.MonkeyPatch) -> None:

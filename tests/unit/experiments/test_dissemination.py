@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semcast.experiments.dissemination import Case, disjoint, measure
-from semcast.experiments.dissemination.population import overlay, populated
-from semcast.experiments.dissemination.profiles import (
+from semcast.planning.cost import cost_of
+from semcast_experiments.figures.dissemination import Case, disjoint, measure
+from semcast_experiments.figures.dissemination.population import overlay, populated
+from semcast_experiments.figures.dissemination.profiles import (
     Alike,
     Arcs,
     Disjoint,
@@ -16,9 +17,8 @@ from semcast.experiments.dissemination.profiles import (
     distinct,
     mean_overlap,
 )
-from semcast.experiments.dissemination.trial import counted, drawn, planned
-from semcast.experiments.semcast2005.setup import expected_overlap, held
-from semcast.planning.cost import cost_of
+from semcast_experiments.figures.dissemination.trial import counted, drawn, planned
+from semcast_experiments.figures.semcast2005.setup import expected_overlap, held
 
 _SCHEMES = ("unicast", "spt", "semcast", "semcast-merge", "semcast-noisemerge", "semcast-o", "masked/4")
 

@@ -9,10 +9,12 @@ import time
 import numpy as np
 import pytest
 
-from semcast.experiments.bench.forward.counting import ByBytes, ByFrames
-from semcast.experiments.bench.forward.load import Line, all_have
-from semcast.experiments.bench.forward.run import _targets
-from semcast.experiments.bench.forward.wire import (
+from semcast.protocol.wire.codec import Decoder, encode
+from semcast.protocol.wire.frames import Beat, Data, Tally
+from semcast_experiments.bench.forward.counting import ByBytes, ByFrames
+from semcast_experiments.bench.forward.load import Line, all_have
+from semcast_experiments.bench.forward.run import _targets
+from semcast_experiments.bench.forward.wire import (
     GATEWAYS_PER_LINK,
     frames,
     masks,
@@ -22,8 +24,6 @@ from semcast.experiments.bench.forward.wire import (
     nats_message_bytes,
     nats_publish,
 )
-from semcast.protocol.codec import Decoder, encode
-from semcast.protocol.frames import Beat, Data, Tally
 
 
 @pytest.mark.parametrize("piece", [1, 5, 16, 17, 100, 5000])

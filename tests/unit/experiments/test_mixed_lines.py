@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from semcast.experiments.bench.mixed import _lines
+from semcast_experiments.bench.mixed import _lines
 
 
 def test_a_figure_that_is_lost_in_noise_is_named_as_such() -> None:

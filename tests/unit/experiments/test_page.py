@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from semcast.experiments.catalogue import BY_NAME, FIGURES
-from semcast.experiments.claims import Claim, judged
-from semcast.experiments.dissemination.trial import Cost
-from semcast.experiments.lines import above, means, spread
-from semcast.experiments.page import write_page, write_result
+from semcast_experiments.figures.catalogue import BY_NAME, FIGURES
+from semcast_experiments.figures.claims import Claim, judged
+from semcast_experiments.figures.dissemination.trial import Cost
+from semcast_experiments.figures.lines import above, means, spread
+from semcast_experiments.figures.page import write_page, write_result
 
 
 def _result(out: Path, name: str, quick: bool, claims: list[Claim]) -> dict[str, object]:
@@ -43,7 +43,7 @@ def test_every_figure_has_a_maker_of_its_own() -> None:
     assert len(BY_NAME) == len(FIGURES) == len({figure.maker for figure in FIGURES})
     for figure in FIGURES:
         module, _, function = figure.maker.rpartition(".")
-        assert callable(getattr(import_module(f"semcast.experiments.{module}"), function))
+        assert callable(getattr(import_module(f"semcast_experiments.{module}"), function))
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
-from semcast.experiments import trials
-from semcast.experiments.dependencies import code_digest, dependencies
-from semcast.experiments.trials import Run
+from semcast_experiments.figures import trials
+from semcast_experiments.figures.dependencies import code_digest, dependencies
+from semcast_experiments.figures.trials import Run
 
 
 class _Case(NamedTuple):
@@ -94,11 +94,12 @@ def test_a_change_of_the_code_forgets(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_trial_depends_on_what_its_module_imports_and_on_nothing_else() -> None:
-    found = dependencies("semcast.experiments.dissemination.trial")
+    found = dependencies("semcast_experiments.figures.dissemination.trial")
     assert found["semcast.planning.masked"].name == "masked.py", "imported by what it imports"
     assert "semcast.trees.oracle" in found
-    assert not [name for name in found if name.startswith(("semcast.net", "semcast.cli", "semcast.experiments.lines"))]
-    assert code_digest("semcast.experiments.dissemination.trial") != code_digest("semcast.experiments.oracle")
+    figures = "semcast_experiments.figures"
+    assert not [name for name in found if name.startswith(("semcast.net", "semcast.cli", f"{figures}.lines"))]
+    assert code_digest(f"{figures}.dissemination.trial") != code_digest(f"{figures}.oracle")
     assert __name__ in dependencies(__name__), "also of a module from elsewhere"
 
 
@@ -130,7 +131,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     """With kill -9 in the middle of many small trials; every one is written down once."""
     script = """
 import sys, pathlib
-from semcast.experiments.trials import Run
+from semcast_experiments.figures.trials import Run
 from tests.unit.experiments import test_trials as t
 Run(True, 1, pathlib.Path(sys.argv[1]), jobs=int(sys.argv[2])).trials("t", t._slow, t._Row, map(t._Case, range(60)))
 """
@@ -153,7 +154,7 @@ def test_who_ends_a_run_leaves_no_process_behind(tmp_path: Path, how: signal.Sig
     """The first process alone is told; Ctrl-C in a terminal would tell all of them."""
     script = """
 import sys, pathlib
-from semcast.experiments.trials import Run
+from semcast_experiments.figures.trials import Run
 from tests.unit.experiments import test_trials as t
 Run(True, 1, pathlib.Path(sys.argv[1]), jobs=2).trials("t", t._endless, t._Row, map(t._Case, range(9)))
 """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from semcast.net.database import StoreError, UnwritableError
 from semcast.net.runner import Runner
-from semcast.protocol.machine import Command, Event, Note, Synced, Tick
+from semcast.protocol.contract import Command, Event, Note, Synced, Tick
+from semcast.storage.database import StoreError, UnwritableError
 
 
 class Saying:

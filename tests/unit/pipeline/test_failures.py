@@ -60,7 +60,7 @@ def test_a_java_error_is_its_deepest_cause_that_says_more(trace: str, told: str)
     ("last", "told"),
     [
         ("ValueError: boom\nsecond line", "ValueError: boom"),
-        ("semcast.net.clients.subscription.Refused: a row does not fit", "a row does not fit"),
+        ("semcast.client.subscription.Refused: a row does not fit", "a row does not fit"),
         ("AssertionError", "AssertionError"),
     ],
 )

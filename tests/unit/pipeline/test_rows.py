@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import types as T
 
+from semcast.client.messages import Received
 from semcast.model import SemcastError
 from semcast.model.message import Message
-from semcast.net.clients.messages import Received
 from semcast.pipeline.rows import Incoming, Outgoing, check_columns, columns_of
 from semcast.protocol.streams import Stream
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import semcast
-from semcast.experiments.semantic.charts import Charts, interest
+from semcast.demo.charts import Charts, interest
 from semcast.matching.semantic import Prefilter, descriptor
 from semcast.profiles.semantic import (
     Distribution,

@@ -1,0 +1,1 @@
+"""The commands ``semcast bench`` and ``semcast figures``."""

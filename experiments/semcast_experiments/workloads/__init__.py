@@ -1,0 +1,1 @@
+"""Profiles and messages that benchmarks and figures are measured with."""

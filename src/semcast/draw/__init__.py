@@ -1,0 +1,1 @@
+"""Pictures of overlays, plans and demand. The only package that imports matplotlib."""

@@ -1,1 +1,0 @@
-"""Workloads, benchmarks and, one file each, the papers' figures."""

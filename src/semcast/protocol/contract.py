@@ -1,0 +1,175 @@
+"""The contract between role machines and whatever drives them: events in, commands out.
+
+A driver owns sockets or a virtual clock, calls ``handle(event, now)`` and does what it is told. ``now`` is the
+driver's clock in seconds; it never goes back, and clocks of different brokers have nothing to do with each other.
+Frames to one receiver arrive in order or not at all; some arrive twice. Nothing else is assumed of a network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
+
+from semcast.protocol.wire.frames import AnyFrame, Data
+
+if TYPE_CHECKING:
+    from semcast.protocol.coordinator.orders import Made, Order
+
+
+class Received(msgspec.Struct, frozen=True, gc=False):
+    """A frame has come."""
+
+    sender: str
+    frame: AnyFrame
+
+
+class Local(msgspec.Struct, frozen=True, gc=False):
+    """Data for the gateway here, cut down to it; the rest of what the sender sent went on as bytes."""
+
+    sender: str
+    frames: tuple[Data, ...]
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """Time has gone by; comes every ``Settings.tick_s``, more or less."""
+
+
+class Synced(msgspec.Struct, frozen=True, gc=False):
+    """What was appended to the log through this position survives a crash."""
+
+    through: int
+
+
+class Congested(msgspec.Struct, frozen=True):
+    """So much waits to be sent to this neighbour that no more data must come."""
+
+    to: str
+
+
+class Relieved(msgspec.Struct, frozen=True):
+    """That is over."""
+
+    to: str
+
+
+class Reorganise(msgspec.Struct, frozen=True):
+    """Somebody, or the clock, asks the coordinator for a new plan."""
+
+
+class PlanMade(msgspec.Struct, frozen=True):
+    """A plan was made as it was ordered, some time ago."""
+
+    number: int
+    """The order's."""
+    made: Made
+
+
+Event = Received | Local | Tick | Synced | Congested | Relieved | Reorganise | PlanMade
+
+
+class Send(msgspec.Struct, frozen=True, gc=False):
+    """Send a frame: over the overlay's link if ``to`` is a neighbour, else directly."""
+
+    to: str
+    frame: AnyFrame
+
+
+class Passed(msgspec.Struct, frozen=True, gc=False):
+    """Write whole frames to a neighbour as they are; ``data`` may be shared between neighbours."""
+
+    to: str
+    data: bytes
+    frames: int
+    messages: int
+
+
+class Handed(msgspec.Struct, frozen=True, gc=False):
+    """Give somebody within this process what a subscription of his waits for: all behind the last, through here."""
+
+    to: str
+    session: str
+    sequence: int
+    source: str
+    numbers: tuple[int, ...]
+    bodies: tuple[bytes, ...]
+    through: int
+
+
+class Sync(msgspec.Struct, frozen=True, gc=False):
+    """Make the log durable through this position, then say ``Synced``."""
+
+    through: int
+
+
+class MakePlan(msgspec.Struct, frozen=True):
+    """Make a plan (``order.made()``), beside everything else since it may take long, and say ``PlanMade``."""
+
+    order: Order
+
+
+class Note(msgspec.Struct, frozen=True, gc=False):
+    """Something that people and tests want to know of; drivers put it into the journal."""
+
+    what: str
+    details: dict[str, Any] = {}
+
+
+Command = Send | Passed | Handed | Sync | MakePlan | Note
+
+
+class Machine(Protocol):
+    def handle(self, event: Event, now: float) -> list[Command]:
+        """Take an event in; the only way in which a machine changes."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Times in seconds, sizes in messages; what an operator may tune."""
+
+    tick_s: float = 0.1
+    beat_s: float = 0.5
+    """Between heartbeats."""
+    dead_s: float = 2.5
+    """Not heard of for so long: dead."""
+    lease_s: float = 2.0
+    """How long a source may take in messages without hearing from the coordinator."""
+    leader_s: float = 3.0
+    """How long a coordinator leads without hearing from the store."""
+    tally_s: float = 0.2
+    ack_s: float = 0.5
+    resend_s: float = 0.6
+    """What is not answered is said again."""
+    grace_s: float = 0.6
+    """A tree that lags behind others for so long is not waited for; its messages are fetched."""
+    silence_s: float = 2.0
+    """A source not heard of for so long is asked."""
+    window: int = 1024
+    """Messages that a gateway holds above the first that it misses, per source."""
+    credit: int = 256
+    """Messages that are fetched from a log at a time."""
+    held: int = 256
+    """Messages that a session keeps until its client has taken them, or until it is live."""
+    recent_bytes: int = 32 << 20
+    """Messages that a gateway keeps for clients that cannot keep up; older ones come from the log again."""
+    retain: int = 0
+    """Messages that stay in a log although everybody has them."""
+    retain_s: float = 0.0
+    """Younger messages stay in a log, up to ``retain_absent``: for who comes back without a durable session."""
+    retain_absent: int = 100_000
+    """Messages that stay in a log for gateways that are away; older ones end in a gap notice."""
+    expiry_s: float = 3600.0
+    """How long a durable session outlives its client."""
+    batch: int = 256
+    """Messages per frame, at most."""
+    reorganise_s: float | None = None
+    """Between reorganisations; None: only when asked for."""
+    planner_s: float = 30.0
+    """How long a coordinator waits for a plan that is made elsewhere, before it makes it itself."""
+    bound: Literal["strictest", "median"] = "strictest"
+    """Which of its clients' staleness bounds a gateway asks for, where several have the same profile."""
+    sample: int = 1
+    """One message in so many is sampled for statistics."""
+    samples: int = 1000
+    """So many samples are kept."""

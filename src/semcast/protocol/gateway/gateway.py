@@ -1,0 +1,367 @@
+"""Where messages leave: filtered for each client, once, in order where it asks for that.
+
+A gateway keeps no messages for its clients: what they have not taken is in the sources' logs, and acks hold it there.
+So all that a crash must not take are the durable sessions' profiles and cursors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from statistics import median_low
+
+import msgspec
+
+from semcast.model import SemcastError
+from semcast.model.message import ProfileText
+from semcast.protocol.contract import Command, Note, Send, Settings
+from semcast.protocol.gateway.filtering_table import FilteringTable
+from semcast.protocol.gateway.inbox import Inbox
+from semcast.protocol.gateway.interests import InterestSet
+from semcast.protocol.gateway.register import Register
+from semcast.protocol.gateway.requests import Requests
+from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.stores import Notes
+from semcast.protocol.streams import Streams
+from semcast.protocol.wire.frames import (
+    Attach,
+    Attached,
+    Beat,
+    Caught,
+    Data,
+    Detach,
+    Detached,
+    Install,
+    Interests,
+    Key,
+    Live,
+    ProtocolError,
+    Repair,
+    Taken,
+    Tally,
+)
+from semcast.protocol.wire.frames.clients import UNKNOWN
+
+
+@dataclass
+class Came:
+    """What a channel brought, and how much of it some client here wanted and did not have yet."""
+
+    messages: int = 0
+    useful: int = 0
+
+
+class Gateway:
+    """The gateway at one broker."""
+
+    def __init__(
+        self,
+        me: str,
+        notes: Notes,
+        settings: Settings,
+        incarnation: int,
+        now: float,
+        streams: Streams | None = None,
+        near: Container[str] = (),
+    ) -> None:
+        """``near``: clients within this process, who are handed what they subscribe to in source order (Handed)."""
+        self.me = me
+        self.inboxes: dict[str, Inbox] = {}
+        self.members: dict[str, dict[int, frozenset[Key]]] = {}
+        """Source → epoch → the trees over which its messages may come."""
+        self.interests = InterestSet()
+        self.came: dict[str, Came] = {}
+        """Per channel, what it brought; repairs from logs are under none."""
+        self._bit: int | None = None
+        self._settings = settings
+        self._streams = streams or Streams()
+        self._incarnation = incarnation
+        self._register = Register(notes, settings, incarnation, near, now)
+        self._table = FilteringTable(settings.recent_bytes)
+        self._requests = Requests(me, settings, incarnation)
+        self._asked_at = float("-inf")
+        self._settled_at = -1
+        self._ended = False
+        if self.sessions:
+            self._changed()  # or the coordinator would hear first that nothing is wanted here any more
+
+    @property
+    def sessions(self) -> dict[str, Session]:
+        return self._register.sessions
+
+    # --- from the coordinator
+
+    def install(self, install: Install, now: float) -> None:
+        """The trees that this gateway belongs to, and the sources it may hear of."""
+        self._bit = install.bit
+        known = {(source, epoch) for source, epochs in self.members.items() for epoch in epochs}
+        self.members = {
+            source: {
+                epoch: frozenset(key for key, user in trees if user in (None, source))
+                for epoch, trees in install.members
+            }
+            for source in install.sources
+        }
+        for source in install.sources:
+            if source not in self.inboxes:
+                self.inboxes[source] = Inbox(source, self._settings.window)
+            if any(keys and (source, epoch) not in known for epoch, keys in self.members[source].items()):
+                self.inboxes[source].expect(now)
+            for session in self.sessions.values():
+                session.meet(self.inboxes[source])
+
+    def live(self, live: Live) -> list[Command]:
+        """All that was asked for with a serial is matched everywhere."""
+        if live.incarnation != self._incarnation or live.serial > self.interests.serial:
+            return []
+        self.interests.confirm(live)
+        late = {
+            self.interests.profiles[place]: delay for place, delay in live.late if live.serial == self.interests.serial
+        }
+        commands: list[Command] = []
+        for session in self.sessions.values():
+            asked = session.asked
+            if asked is not None and self.interests.serves(asked.profile) is not None:
+                session.expected_delay_ms = late.get(asked.profile)
+                commands += self._went_live(session, dict(live.positions), dict.fromkeys(live.unsure, live.epoch))
+        return commands
+
+    def _went_live(self, session: Session, positions: dict[str, int], unsure: dict[str, int]) -> list[Command]:
+        for source in self.inboxes:
+            positions[source] = max(positions.get(source, 0), session.tops.get(source, 0))
+        session.go_live(positions, self.inboxes, unsure)
+        self._register.save(session)  # before the client hears of it: from then on nothing may be missed
+        commands = [self._attached(session)]
+        for source, inbox in self.inboxes.items():
+            commands += session.release(source, inbox.frontier)
+        self._refilter()
+        return commands
+
+    def _attached(self, session: Session) -> Command:
+        answer = Attached(
+            session.id,
+            session.attach.version,
+            tuple(sorted(session.positions.items())),
+            session.base,
+            session.expected_delay_ms,
+            tuple(sorted(session.began.items())),
+        )
+        return Send(session.client, answer)
+
+    # --- from trees and logs
+
+    def data(self, data: Data) -> list[Command]:
+        inbox = self.inboxes.get(data.source)
+        if inbox is None:
+            return []
+        return self._take_in(inbox, data.key, data.numbers, data.bodies)
+
+    def _take_in(
+        self, inbox: Inbox, key: Key | None, numbers: tuple[int, ...], bodies: tuple[bytes, ...]
+    ) -> list[Command]:
+        new = [(number, body) for number, body in zip(numbers, bodies, strict=True) if inbox.arrived(key, number)]
+        came = self.came.setdefault(key[0], Came()) if key is not None else Came()
+        came.messages += len(numbers)
+        if not new or not self.sessions:
+            return []
+        before = self._table.useful
+        commands = self._table.offer(inbox.source, new)
+        came.useful += self._table.useful - before
+        return commands
+
+    def tally(self, tally: Tally, now: float) -> list[Command]:
+        inbox = self.inboxes.get(tally.source)
+        if inbox is None or self._bit is None:
+            return []
+        before = inbox.frontier
+        inbox.tally(tally, self._bit, self.members.get(tally.source, {}), now)
+        return self._moved(inbox) if inbox.frontier > before else []
+
+    def _moved(self, inbox: Inbox) -> list[Command]:
+        commands: list[Command] = []
+        for session in self.sessions.values():
+            commands += session.release(inbox.source, inbox.frontier)
+        return commands
+
+    def repair(self, repair: Repair) -> list[Command]:
+        """Messages from a log, for the gateway or for one session."""
+        asked = self._requests.came(repair)
+        if asked is None or asked.session is not None:
+            return []
+        return self._take_in(self.inboxes[repair.source], None, repair.numbers, repair.bodies)
+
+    def caught(self, caught: Caught, now: float) -> list[Command]:
+        """The end of a log's answer; it counts only if all of it has come."""
+        asked = self._requests.finish(caught)
+        inbox = self.inboxes.get(caught.source)
+        if asked is None or inbox is None:
+            return []
+        inbox.heard_at = now
+        if asked.session is not None:
+            session = self.sessions.get(asked.session)
+            if session is None or session.to_fill(caught.source) != (asked.profile, caught.first):
+                return []
+            commands = session.filled(caught.source, asked.found, caught.through, caught.lost)
+            session.caught_up(inbox)
+            return commands + session.release(caught.source, inbox.frontier)
+        commands = []
+        if caught.lost:
+            for session in self.sessions.values():
+                commands += session.gap(caught.source, caught.lost, inbox.frontier)
+        inbox.caught(caught)
+        for session in self.sessions.values():
+            if caught.source in session.ways:
+                session.caught_up(inbox)
+        return commands + self._moved(inbox)
+
+    # --- from clients
+
+    def attach(self, attach: Attach, client: str, now: float) -> list[Command]:
+        """A subscription: new, repeated, coming back, or with another profile."""
+        try:
+            before = self._streams.canonical(attach.before) if attach.before is not None else None
+            attach = msgspec.structs.replace(attach, profile=self._streams.canonical(attach.profile), before=before)
+        except SemcastError as error:
+            return [Send(client, ProtocolError(str(error), attach.session))]
+        session = self.sessions.get(attach.session)
+        attached = session is not None and client == session.client and _goes_on(session, attach)
+        if session is None or not (attached or (attach == session.said and client == session.client)):
+            session = self._register.begin(attach, client, self._tops(), now)
+        session.heard_at, session.away = now, False
+        if attached and attach.version > (session.next or session.attach).version:
+            session.next, session.tops, session.said = attach, self._tops(), attach
+        self._changed()
+        asked = session.asked
+        if asked is None:
+            return [self._attached(session)]
+        since = self.interests.serves(asked.profile)
+        if since is None:
+            return [Send(client, Beat(now))]  # it takes a while; the client shall not go elsewhere
+        return self._went_live(session, since, self.interests.unsure(asked.profile))
+
+    def _tops(self) -> dict[str, int]:
+        return {source: inbox.top for source, inbox in self.inboxes.items()}
+
+    def detach(self, detach: Detach, client: str, now: float) -> list[Command]:
+        """A session ends, or its client leaves it for a while."""
+        session = self.sessions.get(detach.session)
+        if session is None or not (session.client == client or session.left_over):
+            pass  # it is over, or another client has it by now
+        elif detach.keep and session.attach.durable:
+            session.leave(detach, now)
+            self._register.save(session)  # before the client hears of it
+        else:
+            self._register.end(session.id)
+            self._ended = True  # a thousand may end at once: filter and interests are fitted with the next tick
+        return [Send(client, Detached(detach.session))]
+
+    def taken(self, taken: Taken, client: str, now: float) -> list[Command]:
+        session = self.sessions.get(taken.session)
+        if session is None:
+            return [Send(client, ProtocolError(UNKNOWN, taken.session))]
+        if session.client != client:
+            return [Send(client, Beat(now))]  # another client has it by now
+        session.taken(taken.sequence, now)
+        if session.live and taken.sequence < session.base:
+            return [self._attached(session)]  # it has not heard that the session has begun anew
+        caught = [command for inbox in self.inboxes.values() for command in self._table.catch_up(session, inbox)]
+        return [*caught, Send(client, Beat(now))]
+
+    # --- what it asks for
+
+    def _changed(self) -> None:
+        """Sessions have come, gone or changed: fit filter and interests to them."""
+        self._refilter()
+        asked: dict[ProfileText, list[float]] = {}
+        for session in self.sessions.values():
+            for attach in (session.attach, session.next):
+                if attach is not None:
+                    bound = attach.max_delay_ms
+                    asked.setdefault(attach.profile, []).extend([] if bound is None else [bound])
+        choose = min if self._settings.bound == "strictest" else median_low
+        if self.interests.settle({profile: choose(held) if held else None for profile, held in asked.items()}):
+            self._asked_at = float("-inf")
+
+    def _refilter(self) -> None:
+        self._table.fit(self.sessions.values(), self._tops())
+
+    def asks(self, coordinators: list[str], now: float) -> list[Command]:
+        """Tell the coordinators what is wanted, until they say that it is live."""
+        if not self.interests.pending or now - self._asked_at < self._settings.resend_s:
+            return []
+        self._asked_at = now
+        wanted = self.interests
+        frame = Interests(self.me, self._incarnation, wanted.serial, wanted.profiles, wanted.bounds)
+        return [Send(coordinator, frame) for coordinator in coordinators]
+
+    # --- time
+
+    def tick(self, now: float) -> list[Command]:
+        """Fetch what is missing, fill what lags, tell clients how far they are, forget who is gone."""
+        commands = self._expire(now)
+        for source, inbox in self.inboxes.items():
+            concerned = bool(self.sessions) or any(self.members.get(source, {}).values())
+            if concerned and inbox.missing(now, self._settings.grace_s, self._settings.silence_s):
+                commands += self._requests.fetch(inbox, now)
+        for session in self.sessions.values():
+            commands += session.resend(now, self._settings.resend_s)
+            for source, inbox in self.inboxes.items():
+                commands += self._serve(session, source, inbox, now)
+            if session.before is not None and session.settle({s: inbox.frontier for s, inbox in self.inboxes.items()}):
+                self._refilter()
+            if session.dirty:
+                self._register.save(session)
+        return commands
+
+    def _serve(self, session: Session, source: str, inbox: Inbox, now: float) -> list[Command]:
+        way = session.ways.get(source)
+        if way is None:
+            return []
+        if session.caught_up(inbox):
+            if inbox.frontier <= way.told and not way.held:
+                return []
+            released = session.release(source, inbox.frontier)
+            return released + (session.progress(source, inbox.frontier) if not way.filling else [])
+        caught = self._table.catch_up(session, inbox)
+        if caught:
+            return caught
+        wanted = session.to_fill(source)
+        return [] if wanted is None else self._requests.fill(session, source, wanted, now)
+
+    def _expire(self, now: float) -> list[Command]:
+        gone = [session.id for session in self.sessions.values() if now - session.heard_at > session.expiry_s]
+        for session in gone:
+            self._register.end(session)
+        if gone or self._ended or self.interests.confirmed != self._settled_at:
+            # Who was covered by a profile that is to leave may be live without it by now.
+            self._settled_at, self._ended = self.interests.confirmed, False
+            self._changed()
+        return [Note("expired", {"session": session}) for session in gone]
+
+    def acks(self, source: str) -> int | None:
+        """All clients have everything of a source through here; None where that is not known."""
+        inbox = self.inboxes[source]
+        if inbox.begun is None:
+            return None
+        return min([inbox.frontier, *(session.needed(source, inbox.frontier) for session in self.sessions.values())])
+
+    def ack(self) -> dict[str, int]:
+        """Per source, what the logs may forget as far as this gateway is concerned."""
+        found = {source: self.acks(source) for source in self.inboxes}
+        return {source: place for source, place in found.items() if place is not None}
+
+    def clean(self) -> tuple[tuple[str, int], ...]:
+        return tuple(
+            (source, inbox.clean(self.members.get(source, {}))) for source, inbox in sorted(self.inboxes.items())
+        )
+
+
+def _goes_on(session: Session, attach: Attach) -> bool:
+    """Is it said by a client that has this very session, or has not heard yet that it is live?
+
+    Else what is on its way to the client would count by one profile for the client, and by another one here.
+    """
+    if attach.base is not None:
+        return attach.base == session.base
+    unheard = session.live and not session.returning and not attach.cursor and not attach.have
+    return unheard and attach.version > session.attach.version

@@ -1,0 +1,75 @@
+"""Everything that travels between brokers, coordinators and clients.
+
+Brokers, sources, gateways and coordinators go by their ids. A *position* is the number of a message in its
+source's log; "through n" includes n. ``term`` fences: a frame of an older term than its receiver has
+seen is ignored. A tree is known by its *key*: the channel and the version of its tree.
+"""
+
+from __future__ import annotations
+
+from semcast.protocol.wire.frames.base import Frame, Key
+from semcast.protocol.wire.frames.clients import (
+    Append,
+    Attach,
+    Attached,
+    Deliver,
+    Detach,
+    Detached,
+    Gap,
+    Ingested,
+    Progress,
+    ProtocolError,
+    Publish,
+    Published,
+    Refused,
+    Taken,
+)
+from semcast.protocol.wire.frames.control import (
+    AskSamples,
+    Beat,
+    Entry,
+    Heartbeat,
+    Install,
+    Installed,
+    Interests,
+    Lease,
+    Live,
+    PlannedTree,
+    Samples,
+    Switch,
+    Switched,
+    TreeLink,
+    Welcome,
+)
+from semcast.protocol.wire.frames.links import (
+    Answer,
+    Ask,
+    Counters,
+    FoundPlan,
+    Greeting,
+    Hello,
+    OfferPlans,
+    OrderPlan,
+    Ping,
+    Pong,
+    Vouch,
+    Vouched,
+)
+from semcast.protocol.wire.frames.semantic import SemanticFrame
+from semcast.protocol.wire.frames.trees import Ack, Caught, Data, Fetch, Fill, Leg, Repair, Tally
+
+AnyFrame = (
+    Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
+    | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
+    | Append | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong
+    | Ask | Answer | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | Vouch | Vouched
+    | SemanticFrame
+)  # fmt: skip
+
+__all__ = [
+    "Ack", "Answer", "AnyFrame", "Append", "Ask", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Counters",
+    "Data", "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "FoundPlan", "Frame", "Gap", "Greeting",
+    "Heartbeat", "Hello", "Ingested", "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "OfferPlans",
+    "OrderPlan", "Ping", "PlannedTree", "Pong", "Progress", "ProtocolError", "Publish", "Published", "Refused",
+    "Repair", "Samples", "Switch", "Switched", "Taken", "Tally", "TreeLink", "Vouch", "Vouched", "Welcome",
+]  # fmt: skip
