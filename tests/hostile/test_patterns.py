@@ -17,7 +17,7 @@ import semcast
 from semcast import ProfileError
 from semcast.matching.topic.matcher import ENGINES
 from semcast.model.message import Message, ProfileText
-from semcast.protocol import filters
+from semcast.protocol import profile_texts
 from semcast.protocol.filters import Filter
 
 relational = semcast.language("relational")
@@ -138,7 +138,7 @@ def test_a_hundred_thousand_values_are_parsed_compared_and_indexed(name: str) ->
     assert cpu_s(lambda: relational.overlaps(profile, other)) < 0.5
     assert cpu_s(lambda: relational.matcher([profile])) < 0.75  # 100 ms
 
-    filters.parsed("relational", text)
+    profile_texts.parsed("relational", text)
     asked = ProfileText("quotes", "relational", text)
 
     def filtered() -> list[list[str]]:

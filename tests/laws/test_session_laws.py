@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from semcast.model.message import ProfileText
 from semcast.protocol.contract import Command
-from semcast.protocol.filters import covers
 from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.interests import InterestSet
 from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.profile_texts import covers
 from semcast.protocol.wire.frames import Attach, Caught, Deliver, Live
 from tests.protocol.playbook import (
     frames,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from semcast.protocol.filters import covers
 from semcast.protocol.gateway import interests as module
 from semcast.protocol.gateway.interests import InterestSet
+from semcast.protocol.profile_texts import covers
 from semcast.protocol.wire.frames import Live
 from tests.protocol.playbook import topic
 

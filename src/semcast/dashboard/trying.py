@@ -11,7 +11,7 @@ from semcast.dashboard.snapshot import Json, Snapshot
 from semcast.matching import language
 from semcast.model import ProfileError, SemcastError
 from semcast.model.message import ProfileText
-from semcast.protocol.filters import covers, parsed
+from semcast.protocol.profile_texts import covers, parsed
 from semcast.protocol.streams import Stream
 
 _SHOWN = 20

@@ -13,7 +13,7 @@ from semcast.matching import language
 from semcast.matching.decode import Decoder, wanted_of
 from semcast.matching.matches import Matches
 from semcast.model.message import Message
-from semcast.protocol.filters import parsed
+from semcast.protocol.profile_texts import parsed
 from semcast.protocol.source.routing import Routes, Routing
 from semcast.protocol.wire.frames import Switch
 

@@ -11,12 +11,10 @@ from typing import Any, Literal
 import msgspec
 
 from semcast.matching import language
-from semcast.matching.markup import Refusal, parser, tree_of
 from semcast.model import Kind, Schema, SemcastError
 from semcast.model.message import MAX_HEADERS, Message, ProfileText
 from semcast.model.tables import Part
-from semcast.profiles.relational.literals import moment
-from semcast.protocol.filters import LONG, canonical, prepare
+from semcast.protocol.profile_texts import LONG, canonical, prepare
 from semcast.protocol.values import Range, decoded, range_of, shown
 from semcast.protocol.wire.framing import MAX_MESSAGE
 
@@ -138,6 +136,9 @@ def _nested(row: Any, name: str) -> Any:
 
 def _is(value: Any, kind: Kind) -> bool:
     if kind is Kind.TIMESTAMP:
+        # Here and below: a client or broker loads what its streams need, and nothing of other languages.
+        from semcast.profiles.relational.literals import moment
+
         return type(value) is str and moment(value) is not None
     return type(value) in _PYTHON[kind]
 
@@ -145,6 +146,8 @@ def _is(value: Any, kind: Kind) -> bool:
 def _no_xml(payload: bytes) -> str | None:
     if not payload:
         return "the payload is empty, and should be XML"
+    from semcast.matching.markup import Refusal, parser, tree_of
+
     found = tree_of(payload, parser(None))
     return f"the payload cannot be read as XML: {found}" if isinstance(found, Refusal) else None
 

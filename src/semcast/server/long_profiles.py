@@ -15,7 +15,7 @@ from semcast.model import SemcastError
 from semcast.model.message import ProfileText
 from semcast.net.connection import Connection
 from semcast.protocol.contract import Received
-from semcast.protocol.filters import LONG
+from semcast.protocol.profile_texts import LONG
 from semcast.protocol.wire.codec import AnyView
 from semcast.protocol.wire.frames import AnyFrame, Attach, Install, ProtocolError, Switch
 from semcast.protocol.wire.framing import MAX_FRAME

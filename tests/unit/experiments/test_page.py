@@ -43,7 +43,7 @@ def test_every_figure_has_a_maker_of_its_own() -> None:
     assert len(BY_NAME) == len(FIGURES) == len({figure.maker for figure in FIGURES})
     for figure in FIGURES:
         module, _, function = figure.maker.rpartition(".")
-        assert callable(getattr(import_module(f"semcast_experiments.{module}"), function))
+        assert callable(getattr(import_module(f"semcast_experiments.figures.{module}"), function))
 
 
 @pytest.mark.parametrize(

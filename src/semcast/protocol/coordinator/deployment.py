@@ -9,7 +9,7 @@ import msgspec
 
 from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan, PlannedChannel
-from semcast.protocol.filters import covers
+from semcast.protocol.profile_texts import covers
 from semcast.protocol.wire.frames import Entry, Key, PlannedTree, Switch, TreeLink
 from semcast.trees.topology import Topology
 

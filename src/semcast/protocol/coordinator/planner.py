@@ -23,7 +23,7 @@ from semcast.planning.demands import demand_of
 from semcast.planning.plan import Plan, PlannedChannel
 from semcast.planning.subscriptions import Subscriptions
 from semcast.protocol.coordinator.deployment import PER_SOURCE
-from semcast.protocol.filters import covers
+from semcast.protocol.profile_texts import covers
 from semcast.trees import Broker, Link, Topology
 from semcast.trees.steiner import takahashi_matsuyama
 

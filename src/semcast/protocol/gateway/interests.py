@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from semcast.model.message import ProfileText
-from semcast.protocol.filters import covers
+from semcast.protocol.profile_texts import covers
 from semcast.protocol.wire.frames import Live
 
 

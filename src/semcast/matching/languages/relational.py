@@ -1,0 +1,70 @@
+"""The relational language, with its engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from semcast.matching.languages import Language, built, size_of
+from semcast.model import Kind, Schema
+from semcast.profiles import relational
+
+if TYPE_CHECKING:
+    from semcast.matching.segments import Engine
+
+
+class Relational(Language[relational.Profile]):
+    """SQL conditions over the columns of a message (any columns; nested fields by dotted names)."""
+
+    name = "relational"
+    profile = relational.Profile
+    engines = ("index", "brute")
+
+    def parse(
+        self,
+        text: str,
+        schema: Schema | Mapping[str, Kind | str] | None = None,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> relational.Profile:
+        return relational.parse(text, _schema(schema))
+
+    def covers(self, a: relational.Profile, b: relational.Profile) -> bool:
+        return relational.covers(a, b)
+
+    def overlaps(self, a: relational.Profile, b: relational.Profile) -> bool:
+        return relational.overlaps(a, b)
+
+    def parts(self, profile: relational.Profile) -> list[str]:
+        return [str(relational.Profile("", (box,))) for box in profile.boxes]
+
+    def wanted(self, profiles: Sequence[relational.Profile]) -> dict[str, frozenset[Kind]]:
+        return relational.wanted(profiles)
+
+    def prepare(self, profile: relational.Profile) -> None:
+        from semcast.matching.segments import ALONE
+
+        if size_of(profile) >= ALONE:
+            built(self._engine(self.engines[0]), [profile])
+
+    def _engine(self, name: str) -> Callable[[Sequence[relational.Profile]], Engine]:
+        if name == "brute":
+            from semcast.matching.relational.brute import BruteForceEngine
+
+            return BruteForceEngine
+        from semcast.matching.relational.engine import RelationalEngine
+
+        return RelationalEngine
+
+
+def _schema(schema: Any) -> Schema | None:
+    if schema is None or isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str):
+        return Schema.from_ddl(schema)
+    if isinstance(schema, Mapping):
+        return Schema(schema)
+    return Schema({field.name: str(field.type) for field in schema})  # a pyarrow.Schema
+
+
+LANGUAGE = Relational()
