@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from semcast.model import SemcastError
-from semcast.trees import Topology, TopologyError
 from semcast.trees.generators import Costs
 from semcast.trees.imports import Changes, Edge, Network, Node, cleaned, read_graphml
+from semcast.trees.topology import Topology, TopologyError
 
 EXTRA = "semcast[topohub]"
 

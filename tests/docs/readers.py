@@ -23,7 +23,7 @@ import semcast
 from semcast.cli import _register, app
 from semcast.pipeline.records import read_profiles
 from semcast.server.config import read_config
-from semcast.trees import Topology
+from semcast.trees.topology import Topology
 from tests.docs.blocks import ROOT, Block, as_shown, commands
 from tests.docs.stage import PATIENCE_S, Stage
 

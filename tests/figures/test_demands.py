@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semcast.channels import Selectivity
+from semcast.channels.selectivity import Selectivity
 from semcast.planning.build import Request, make_plan
 from semcast.planning.masks import interested
-from semcast.trees import Topology
 from semcast.trees.generators import generate
 from semcast.trees.roles import SOURCE
+from semcast.trees.topology import Topology
 from semcast_experiments.figures import oracle, oracle_figure, papers
 from semcast_experiments.figures.trials import Run
 from semcast_experiments.workloads.demands import INTERESTS, Independent, Setting, disjoint, draw, intervals

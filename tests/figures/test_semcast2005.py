@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semcast.channels import Selectivity
+from semcast.channels.selectivity import Selectivity
 from semcast.matching.matches import Matches
-from semcast.trees import Broker, Link, Topology
+from semcast.trees.topology import Broker, Link, Topology
 from semcast_experiments.cli.figures import figures
 from semcast_experiments.figures.dissemination import Cost
 from semcast_experiments.figures.dissemination.population import Population, subscribed

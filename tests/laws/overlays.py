@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from semcast.trees import Graph
+from semcast.trees.graph import Graph
 
 
 @st.composite

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from semcast.trees import Graph
+from semcast.trees.graph import Graph
 
 Case = tuple[Graph, int, list[int]]
 

@@ -7,17 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semcast.channels import SCHEMES as PAPER_SCHEMES
-from semcast.channels import Selectivity
 from semcast.channels import expressions as ex
+from semcast.channels.channelize import SCHEMES as PAPER_SCHEMES
+from semcast.channels.selectivity import Selectivity
 from semcast.model import SemcastError
-from semcast.planning import Plan, Subscriptions
-from semcast.planning.build import SCHEMES, Request, make_plan
+from semcast.planning.build import Request, make_plan
 from semcast.planning.changes import LivePlan, aligned, delta, worth_it
 from semcast.planning.masks import branch_masks
 from semcast.planning.origins import Origins
+from semcast.planning.plan import Plan
 from semcast.planning.router import Router
-from semcast.trees import Broker, Link, Topology
+from semcast.planning.schemes import SCHEMES
+from semcast.planning.subscriptions import Subscriptions
+from semcast.trees.topology import Broker, Link, Topology
 from tests.laws.overlays import graphs
 from tests.laws.test_channel_laws import matches_of
 from tests.laws.test_masked_laws import forwarded
@@ -90,7 +92,7 @@ def _check(plan: Plan, client: Client, topology: Topology, sources: list[str]) -
             assert set(channel.gateways) <= needed
         elif again.scheme != "masked":
             assert set(channel.gateways) == needed, "no gateway stays on a tree for nobody"
-        assert channel.profiles or again.filtered
+        assert channel.profiles or again.kind.filtered
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -132,7 +134,7 @@ def test_every_step_leaves_a_plan_that_withholds_nothing(scheme: str, data: st.D
         _check(after, client, topology, sources)
     for profile in list(live.plan().subscriptions):
         live.unsubscribe(profile)
-    assert live.plan().filtered or live.plan().channels == ()
+    assert live.plan().kind.filtered or live.plan().channels == ()
     if scheme in ("spt", "semnet"):
         assert all(channel.tree == () for channel in live.plan().channels)
 

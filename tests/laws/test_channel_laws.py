@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semcast.channels import SCHEMES, Selectivity, Settings, channelize, overlap
 from semcast.channels import expressions as ex
-from semcast.channels.channelize import Channelized
+from semcast.channels.channelize import SCHEMES, Channelized, Settings, channelize
 from semcast.channels.merging import Rates
-from semcast.channels.overlap import Overlap, Sums, blocks, overlap_block, ranges_of
+from semcast.channels.overlap import Overlap, Sums, blocks, overlap, overlap_block, ranges_of
+from semcast.channels.selectivity import Selectivity
 from semcast.channels.spans import gateways_of, places_of
 from semcast.matching.matches import Matches
 from semcast.model.bits import bits

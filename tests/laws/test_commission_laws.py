@@ -14,8 +14,8 @@ from semcast.planning.plan import Plan, PlanError
 from semcast.protocol.coordinator.commissions import Commission, Found, accepted, by_statistics
 from semcast.protocol.coordinator.orders import Made, Order
 from semcast.protocol.coordinator.planner import Planner, Statistics, Wishes
-from semcast.trees import Topology
 from semcast.trees.generators import generate
+from semcast.trees.topology import Topology
 from tests.laws.test_change_laws import topologies
 
 SCHEMES = ("masked", "semcast", "semcast-o", "semcast-noisemerge", "semcast-threshold")

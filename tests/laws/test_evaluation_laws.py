@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semcast.model.bits import bits
-from semcast.trees import Demand, Graph, Routed, Routes, Tree, evaluate, low_cost_tree
+from semcast.trees import evaluate
+from semcast.trees.demand import Demand
+from semcast.trees.evaluate import Routed
+from semcast.trees.graph import Graph
+from semcast.trees.joins import Routes, low_cost_tree
+from semcast.trees.tree import Tree
 from tests.laws.overlays import graphs, nodes_of
 
 

@@ -13,10 +13,15 @@ from hypothesis import strategies as st
 
 from semcast.planning import masked
 from semcast.planning.masks import branch_masks
-from semcast.trees import Demand, Graph, Routed, Routes, Tree, evaluate, low_cost_tree
+from semcast.trees import evaluate
 from semcast.trees.choice import Choice
+from semcast.trees.demand import Demand
+from semcast.trees.evaluate import Routed
+from semcast.trees.graph import Graph
+from semcast.trees.joins import Routes, low_cost_tree
 from semcast.trees.masked_tree import Ends, anneal, as_tree, descend, parents, pruned_cost, spanning
 from semcast.trees.rows import OFF
+from semcast.trees.tree import Tree
 from tests.laws.overlays import graphs, nodes_of
 
 

@@ -10,19 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from semcast.channels import Selectivity
 from semcast.channels import expressions as ex
+from semcast.channels.selectivity import Selectivity
 from semcast.matching.matches import Matches
 from semcast.model import SemcastError
-from semcast.planning import Plan, Subscriptions
-from semcast.planning.build import SCHEMES, Request, make_plan
+from semcast.planning.build import Request, make_plan
 from semcast.planning.coordinators import keepers, shares, synchronised
 from semcast.planning.cost import Cost, cost_of
 from semcast.planning.masks import branch_masks
 from semcast.planning.origins import Origins, Sent
+from semcast.planning.plan import Plan
 from semcast.planning.router import Router
-from semcast.trees import Broker, Link, Topology
+from semcast.planning.schemes import SCHEMES
+from semcast.planning.subscriptions import Subscriptions
 from semcast.trees.steiner import QUICK
+from semcast.trees.topology import Broker, Link, Topology
 from tests.laws.overlays import graphs, nodes_of
 from tests.laws.test_channel_laws import matches_of
 

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from semcast.planning.headers import one_level
 from semcast.planning.regions import OUTSIDE, Behind, Regions, region_masks, two_level
-from semcast.trees import Demand, Graph, Routed, Routes, Tree, evaluate, low_cost_tree
+from semcast.trees import evaluate
+from semcast.trees.demand import Demand
+from semcast.trees.evaluate import Routed
+from semcast.trees.graph import Graph
+from semcast.trees.joins import Routes, low_cost_tree
+from semcast.trees.tree import Tree
 from tests.laws.overlays import nodes_of
 from tests.laws.test_masked_laws import worlds
 

@@ -7,16 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semcast.channels import Selectivity
-from semcast.planning import Plan, Subscriptions
-from semcast.planning.build import SCHEMES, Request, make_plan
+from semcast.channels.selectivity import Selectivity
+from semcast.planning.build import Request, make_plan
 from semcast.planning.changes import delta
 from semcast.planning.cost import cost_of
 from semcast.planning.origins import Origins
+from semcast.planning.plan import Plan
 from semcast.planning.reorganise import Reorganised, reorganised
 from semcast.planning.router import Router
-from semcast.trees import Topology
+from semcast.planning.schemes import SCHEMES
+from semcast.planning.subscriptions import Subscriptions
 from semcast.trees.generators import generate
+from semcast.trees.topology import Topology
 from tests.laws.test_change_laws import Client, reached, topologies
 from tests.laws.test_channel_laws import matches_of
 

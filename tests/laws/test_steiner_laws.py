@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semcast.trees import Graph
 from semcast.trees.dual_ascent import LowerBound, lower_bound
+from semcast.trees.graph import Graph
 from semcast.trees.steiner import (
     QUICK,
     THOROUGH,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from semcast.trees import Topology
 from semcast.trees.generators import KINDS, TransitStub, generate, transit_stub, waxman
 from semcast.trees.generators.domains import Domains
+from semcast.trees.topology import Topology
 
 kinds = pytest.mark.parametrize("kind", KINDS)
 sizes = st.one_of(st.integers(1, 12), st.integers(13, 400))

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semcast.trees import DisseminationTree, Graph, Routes, Tree, join, join_within, low_cost_tree
-from semcast.trees.joins import Closest
+from semcast.trees.graph import Graph
+from semcast.trees.joins import Closest, Routes, join, join_within, low_cost_tree
+from semcast.trees.tree import DisseminationTree, Tree
 from tests.laws.overlays import graphs, nodes_of
 
 CLOSEST: tuple[Closest, ...] = get_args(Closest)

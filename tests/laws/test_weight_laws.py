@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from semcast.planning import masked
 from semcast.planning.signatures import Signatures
-from semcast.trees import Demand
+from semcast.trees.demand import Demand
 from semcast.trees.masked_tree import as_tree, spanning
 from tests.laws.test_masked_laws import World, worlds
 
@@ -101,7 +101,7 @@ def test_the_search_rounds_weights_without_drifting(case: Weighted) -> None:
 
 def test_what_is_recent_decides() -> None:
     """Two kinds of messages want different trees; the plan is made for the kind that still counts."""
-    from semcast.trees import Graph
+    from semcast.trees.graph import Graph
 
     #     1
     #   0   3   from 0 by 1 or by 2; gateways 1 and 3 want the old messages, 2 and 3 the new ones
@@ -117,7 +117,7 @@ def test_what_is_recent_decides() -> None:
 
 def test_a_channel_is_kept_for_messages_that_count() -> None:
     """A second tree pays for old messages only; once they count little, it is not kept."""
-    from semcast.trees import Graph
+    from semcast.trees.graph import Graph
 
     graph = Graph.of(4, [(0, 1), (0, 2), (1, 3), (2, 3)])
     sample = {0: Demand.from_sets([1, 2, 3], [{1, 3}] * 200 + [{2, 3}] * 200)}

@@ -11,7 +11,7 @@ from semcast.protocol.semnet.node import SemanticNode
 from semcast.protocol.semnet.router import SemanticRouter
 from semcast.server.config import read_config
 from semcast.server.embedded import Embedded
-from semcast.trees import Topology
+from semcast.trees.topology import Topology
 from tests.live.overlays import until
 
 CONFIG = """

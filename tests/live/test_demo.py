@@ -15,7 +15,7 @@ from semcast.demo.audience import Audience, Published, Subscriber
 from semcast.demo.feeds import Content, Feed
 from semcast.demo.verdict import Expected, ages_of
 from semcast.server.serve import run
-from semcast.trees import Topology
+from semcast.trees.topology import Topology
 
 FEED = Feed("sensors", "topic", 1, ["a", "a/b", "c"], lambda count, rng: [])
 LINE = """{"brokers": [{"id": "s"}, {"id": "m"}, {"id": "g", "roles": ["gateway"]}, {"id": "h", "roles": ["gateway"]}],

@@ -25,9 +25,8 @@ from semcast.sim.cast import Feed
 from semcast.sim.scenario import Clients, Publishers, Scenario, Stream
 from semcast.sim.semnet import SemnetSimulation
 from semcast.sim.workload import packet
-from semcast.trees import Topology
 from semcast.trees.declared import Overlay, having, topology_of
-from semcast.trees.topology import Broker, Link
+from semcast.trees.topology import Broker, Link, Topology
 from tests.live.http.running import ask
 from tests.live.http.test_status import metrics
 from tests.live.overlays import until

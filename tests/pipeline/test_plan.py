@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 import semcast
-from semcast.channels import Selectivity
 from semcast.channels.overlap import overlap as overlap_here
+from semcast.channels.selectivity import Selectivity
 from semcast.cli import _register, app
 from semcast.matching.matches import Matches
 from semcast.model import SemcastError
@@ -21,10 +21,12 @@ from semcast.pipeline import overlaps, route
 from semcast.pipeline.collect import collect_matches
 from semcast.pipeline.messages import Source
 from semcast.pipeline.overlaps import overlap
-from semcast.planning import Plan, PlannedChannel, Subscriptions
-from semcast.planning.build import SCHEMES, Request, make_plan
-from semcast.trees import Topology
+from semcast.planning.build import Request, make_plan
+from semcast.planning.plan import Plan, PlannedChannel
+from semcast.planning.schemes import SCHEMES
+from semcast.planning.subscriptions import Subscriptions
 from semcast.trees.generators import generate
+from semcast.trees.topology import Topology
 from tests.laws.test_channel_laws import matches_of
 
 pytestmark = pytest.mark.spark
@@ -180,7 +182,7 @@ def _counted_by_hand(case: Case, plan: Plan) -> float:
         for profile in case.profiles:
             low, high = (int(part.split()[-1]) for part in str(profile["text"]).split(" AND "))
             held[str(profile["id"])] = low <= x < high
-        if plan.filtered:
+        if plan.kind.filtered:
             wanted = {gateway for profile, holds in held.items() if holds for gateway in plan.subscriptions[profile]}
             total += min(_links_to(wanted, channel) for channel in plan.channels)
             continue

@@ -11,9 +11,9 @@ import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from semcast.planning import Plan
-from semcast.trees import Topology
+from semcast.planning.plan import Plan
 from semcast.trees.generators import generate
+from semcast.trees.topology import Topology
 from tests.pipeline.test_plan import Case, _written
 
 pytestmark = pytest.mark.spark

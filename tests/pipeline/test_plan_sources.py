@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 import semcast
 from semcast.pipeline import route
-from semcast.planning import Plan
-from semcast.trees import Topology
+from semcast.planning.plan import Plan
 from semcast.trees.generators import generate
+from semcast.trees.topology import Topology
 from tests.pipeline.test_plan import Case, _written
 
 pytestmark = pytest.mark.spark

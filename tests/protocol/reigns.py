@@ -24,7 +24,7 @@ from semcast.protocol.wire.frames import (
     Switched,
 )
 from semcast.sim.stores import MemoryCoordinatorStore, StoreLine
-from semcast.trees import Broker, Link, Topology
+from semcast.trees.topology import Broker, Link, Topology
 from tests.protocol.playbook import SETTINGS, frames, play, tick
 
 EVERYBODY = ("g0", "g1", "m", "s")

@@ -8,7 +8,7 @@ import pytest
 
 from semcast.protocol.contract import Reorganise
 from semcast.protocol.wire.frames import AskSamples, Install, Installed, Interests, Live, Samples, Switch
-from semcast.trees import Link
+from semcast.trees.topology import Link
 from tests.protocol.playbook import SETTINGS, frames, notes, only, sends, topic
 from tests.protocol.reigns import EVERYBODY, Reign, World, interests, lives, overlay
 

@@ -15,7 +15,7 @@ from semcast.protocol.coordinator.deployment import Deployment, acking_channels,
 from semcast.protocol.coordinator.overlay import Overlay
 from semcast.protocol.coordinator.planner import Planner, Statistics, Wishes, reduced
 from semcast.protocol.wire.frames import Entry, Heartbeat
-from semcast.trees import Broker, Link, Topology
+from semcast.trees.topology import Broker, Link, Topology
 from tests.protocol.playbook import LINKS, topic
 from tests.protocol.reigns import World, overlay
 

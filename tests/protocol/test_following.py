@@ -10,7 +10,8 @@ import pytest
 from semcast.model.message import Message
 from semcast.protocol.filters import Filter
 from semcast.protocol.source import followed_plan as following
-from semcast.protocol.source.followed_plan import AWAY, Following
+from semcast.protocol.source.followed_plan import Following
+from semcast.protocol.stores import AWAY
 from tests.protocol.playbook import OTHER, planned, switch
 
 PROFILES = {"a": ("g0",), "b": ("g1",), "a/b": ("g1",)}

@@ -12,8 +12,9 @@ from semcast.protocol.client.appender import Appender
 from semcast.protocol.contract import Command, Note, Received, Send, Sync, Synced, Tick
 from semcast.protocol.filters import Filter
 from semcast.protocol.node import Node
-from semcast.protocol.source.followed_plan import AWAY, Following
+from semcast.protocol.source.followed_plan import Following
 from semcast.protocol.source.routing import append_frame
+from semcast.protocol.stores import AWAY
 from semcast.protocol.streams import Stream, Streams
 from semcast.protocol.wire.codec import decode, encode
 from semcast.protocol.wire.frames import Ack, Append, Data, Fill, Ingested, Publish, Published, Refused, Repair, Switch

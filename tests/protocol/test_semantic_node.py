@@ -27,8 +27,7 @@ from semcast.protocol.wire.frames import (
 )
 from semcast.protocol.wire.frames.semantic import Interest, Packet
 from semcast.sim.stores import MemoryLog, MemoryNotes
-from semcast.trees import Topology
-from semcast.trees.topology import Broker, Link
+from semcast.trees.topology import Broker, Link, Topology
 from tests.protocol.playbook import frames, notes, only, play, sends, tick
 from tests.protocol.test_semantic_router import packet
 

@@ -12,8 +12,7 @@ from semcast.protocol.semnet.ports import Matching, acyclic
 from semcast.protocol.semnet.router import ROLES, RouterSettings
 from semcast.protocol.semnet.trees import router_trees, source_trees, tree_of
 from semcast.protocol.wire.frames.semantic import Interest, Offer, Packet, Shed
-from semcast.trees import Topology
-from semcast.trees.topology import Broker, Link
+from semcast.trees.topology import Broker, Link, Topology
 from tests.protocol.semantic_network import SemanticNetwork, overlay
 
 FIGURE_4_1 = [("1", "3"), ("2", "3"), ("3", "4"), ("4", "5"), ("4", "6"), ("4", "7"), ("7", "8"), ("7", "9")]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from semcast.sim.scenario import Clients, Publishers, Scenario, Stream
-from semcast.trees import Broker, Link, Topology
 from semcast.trees.declared import Overlay
+from semcast.trees.topology import Broker, Link, Topology
 
 # b0 takes messages in; b2, b3 and b4 serve clients:   b0 – b1 – b2
 #                                                             |

@@ -12,8 +12,10 @@ from semcast.planning.demands import demand_of
 from semcast.planning.plan import Plan
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
-from semcast.protocol.coordinator.deployment import PER_SOURCE, Deployment
-from semcast.trees import Routed, Topology, evaluate
+from semcast.protocol.coordinator.deployment import Deployment
+from semcast.trees import evaluate
+from semcast.trees.evaluate import Routed
+from semcast.trees.topology import Topology
 
 
 def predicted(
@@ -25,7 +27,7 @@ def predicted(
 
 def predicted_by(plan: Plan, topology: Topology, source: str, matched: list[list[str]]) -> Counter[tuple[str, str]]:
     """The same for a plan that nobody had to deploy."""
-    if plan.scheme in (*PER_SOURCE, "semnet"):
+    if plan.kind.per_source:
         own = tuple(channel for channel in plan.channels if channel.rendezvous == source)
         plan = msgspec.structs.replace(plan, channels=own)
     matches = _matches(plan, matched)
@@ -34,7 +36,7 @@ def predicted_by(plan: Plan, topology: Topology, source: str, matched: list[list
     trees = [plan.tree(channel, topology) for channel in plan.channels]
     carried = Router(plan, source=source, topology=topology).carried(matches)
     per_link = evaluate.transmissions(
-        topology.graph, Routed(trees, carried, plan.filtered), demand, topology.node(source)
+        topology.graph, Routed(trees, carried, plan.kind.filtered), demand, topology.node(source)
     ).per_link
     names = [tuple(sorted(topology.ids(ends))) for ends in topology.graph.ends.tolist()]
     return Counter({(a, b): int(count) for (a, b), count in zip(names, per_link.tolist(), strict=True) if count})

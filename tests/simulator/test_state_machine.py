@@ -14,8 +14,8 @@ from semcast.sim.faults import Partition
 from semcast.sim.scenario import CHANNEL_SCHEMES, Coordinators, Publishers, Scenario, Stream
 from semcast.sim.simulation import Simulation
 from semcast.sim.workload import profile_text
-from semcast.trees import Broker, Link, Topology
 from semcast.trees.declared import Overlay
+from semcast.trees.topology import Broker, Link, Topology
 
 BROKERS, GATEWAYS, PUBLISHERS = ("b0", "b1", "b2", "b3", "b4"), ("b1", "b2", "b4"), ("p0", "p1")
 STREAM = Stream(name="news", values=2, attributes=2)

@@ -13,7 +13,7 @@ from semcast.sim.journal import Journal
 from semcast.sim.network import WATER, Geography, Water
 from semcast.sim.parties import Party
 from semcast.sim.stores import MemoryLog
-from semcast.trees import Broker, Link, Topology
+from semcast.trees.topology import Broker, Link, Topology
 
 CONCERNS = ("ticks", "syncs", "crashes", "network", "plans")
 

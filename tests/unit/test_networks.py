@@ -7,7 +7,7 @@ import pytest
 
 from semcast import networks
 from semcast.model import SemcastError
-from semcast.trees import TopologyError
+from semcast.trees.topology import TopologyError
 
 
 def test_a_network_of_the_topology_zoo_comes_by_its_name() -> None:

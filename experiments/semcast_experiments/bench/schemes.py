@@ -23,7 +23,6 @@ from semcast.model import SemcastError
 from semcast.model.message import Message, ProfileText
 from semcast.profiles.semantic import InterestProfile
 from semcast.protocol.filters import Filter
-from semcast.protocol.semnet.node import SemanticNode
 from semcast.protocol.streams import Stream
 from semcast.server.broker import BrokerHost
 from semcast.server.config import Config, Deployed
@@ -165,7 +164,7 @@ async def _settled(whole: Embedded) -> None:
 
     def still() -> bool:
         status = whole.coordinators["c0"].status()
-        routers = [host.node.router for host in whole.brokers.values() if isinstance(host.node, SemanticNode)]
+        routers = [host.node.router for host in whole.brokers.values() if host.node.router is not None]
         said = [said.taken for router in routers for held in router.trees.values() for said in held.said.values()]
         return status["phase"] == "settled" and not status["draining"] and all(said)
 
@@ -226,7 +225,7 @@ def _tables(whole: Embedded) -> dict[str, Any]:
 
 
 def _table_bytes(host: BrokerHost) -> int:
-    if isinstance(host.node, SemanticNode):
+    if host.node.router is not None:
         held = [wanted for tree in host.node.router.trees.values() for wanted in tree.wanted.values()]
         return sum(len(str(InterestProfile.of(wanted)).encode()) for wanted in held)
     return sum(len(msgspec.msgpack.encode(table.entry)) for table in host.node.broker.tables.values())

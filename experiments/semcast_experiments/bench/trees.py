@@ -10,8 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from semcast.model.bits import bits
-from semcast.trees import Demand, Graph, Routed, Routes, evaluate, low_cost_tree
+from semcast.trees import evaluate
+from semcast.trees.demand import Demand
+from semcast.trees.evaluate import Routed
 from semcast.trees.generators import generate
+from semcast.trees.graph import Graph
+from semcast.trees.joins import Routes, low_cost_tree
 from semcast.trees.steiner import QUICK, local_search, shortest_path_tree, takahashi_matsuyama
 from semcast_experiments.bench.matching import Options
 from semcast_experiments.bench.race import Say

@@ -16,12 +16,16 @@ import numpy as np
 from semcast.networks import topohub
 from semcast.planning import masked
 from semcast.planning.masks import interested, mask_bytes
-from semcast.trees import Demand, Graph, Topology, Tree, evaluate
+from semcast.trees import evaluate
 from semcast.trees.choice import Choice
+from semcast.trees.demand import Demand
 from semcast.trees.generators import generate
+from semcast.trees.graph import Graph
 from semcast.trees.oracle import Oracle
 from semcast.trees.roles import SOURCE, with_roles
 from semcast.trees.steiner import local_search
+from semcast.trees.topology import Topology
+from semcast.trees.tree import Tree
 from semcast_experiments.figures.papers import PaperCost, paper_costs
 from semcast_experiments.workloads.demands import INTERESTS, Setting, draw
 

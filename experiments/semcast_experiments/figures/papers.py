@@ -6,13 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semcast.channels import SCHEMES, Selectivity, overlap
-from semcast.planning import Subscriptions
+from semcast.channels.channelize import SCHEMES
+from semcast.channels.overlap import overlap
+from semcast.channels.selectivity import Selectivity
 from semcast.planning.build import Request, make_plan
 from semcast.planning.plan import Plan
 from semcast.planning.router import Router
-from semcast.trees import Routed, Topology, Tree, evaluate
+from semcast.planning.subscriptions import Subscriptions
+from semcast.trees import evaluate
+from semcast.trees.evaluate import Routed
 from semcast.trees.steiner import takahashi_matsuyama
+from semcast.trees.topology import Topology
+from semcast.trees.tree import Tree
 from semcast_experiments.workloads.demands import Drawn
 
 _CENTRAL = "semcast-o"

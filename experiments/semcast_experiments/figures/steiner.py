@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semcast.trees import Graph
 from semcast.trees.dual_ascent import lower_bound
+from semcast.trees.graph import Graph
 from semcast.trees.steiner import QUICK, SteinerTree, local_search, shortest_path_tree, takahashi_matsuyama
 
 Algorithm = Callable[[Graph, int, list[int]], SteinerTree]

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from semcast.matching import language
 from semcast.matching.matches import Matches
-from semcast.trees import Demand, Topology
+from semcast.trees.demand import Demand
+from semcast.trees.topology import Topology
 
 Rng = np.random.Generator
 CLIENTS = 7_000

@@ -5,21 +5,3 @@ contains whom), Channel and its Expression, channelize (the papers' schemes).
 Knows profiles by number and gateways by bit; knows no profile's text, no topology and no trees: what a tree
 over some gateways costs arrives as a function.
 """
-
-from semcast.channels.channelize import SCHEMES, Channelized, Settings, channelize
-from semcast.channels.merging import Channel
-from semcast.channels.overlap import Overlap, overlap
-from semcast.channels.selectivity import Selectivity, Window, decay
-
-__all__ = [
-    "SCHEMES",
-    "Channel",
-    "Channelized",
-    "Overlap",
-    "Selectivity",
-    "Settings",
-    "Window",
-    "channelize",
-    "decay",
-    "overlap",
-]

@@ -20,13 +20,15 @@ from semcast.channels.selectivity import Selectivity
 from semcast.channels.spans import Gateways, Span
 from semcast.model.bits import Bits, bits
 
-SCHEMES = ("semcast", "semcast-o", "semcast-merge", "semcast-noisemerge", "semcast-threshold")
 _VARIANTS = {
     "semcast": Variant.NOISE,
     "semcast-o": Variant.NOISE,
     "semcast-merge": Variant.UNION,
     "semcast-noisemerge": Variant.NOISE_AGAIN,
+    "semcast-threshold": None,
 }
+"""How hierarchies are merged into channels: by cost (2005), or by 2004's threshold."""
+SCHEMES = tuple(_VARIANTS)
 _THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -83,14 +85,15 @@ def channelize(
     settings = settings or Settings()
     matrix = matrix or overlap(selectivity, least=1.0)
     choices = candidates(matrix, selectivity.rates, selectivity.total)
-    if scheme == "semcast-threshold":
+    variant = _VARIANTS[scheme]
+    if variant is None:
         made = rate_based(choices, selectivity.counts, gateways)
         return _by_threshold(made, selectivity, span, settings)
     made = cost_based(choices, selectivity.rates, selectivity.counts, gateways, span, covers)
     merger = Merger(
         selectivity.weights,
         span,
-        _VARIANTS[scheme],
+        variant,
         max_merges=settings.max_merges,
         max_evaluations=settings.max_evaluations,
         literal_cap=settings.literal_cap,

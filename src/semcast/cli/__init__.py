@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Annotated
 
@@ -19,11 +20,34 @@ _INTERRUPTED = 130
 
 Command = Callable[..., None]
 
+_MODULES = {
+    "demo": "demo",
+    "match": "match",
+    "covers": "covers",
+    "explain": "explain",
+    "topology": "topology",
+    "plan": "plan",
+    "cost": "cost",
+    "simulate": "simulate",
+    "up": "serve",
+    "coordinator": "serve",
+    "broker": "serve",
+    "pipeline": "pipeline",
+    "planner": "planner",
+    "publish": "publish",
+    "subscribe": "live",
+    "status": "live",
+    "dashboard": "dashboard",
+    "doctor": "doctor",
+}
+"""Command → the module of this package that has it."""
 _EXTRA = {
     "figures": "Measure and draw the papers' figures (needs semcast-experiments).",
     "bench": "Measure SemCast side by side with its peers (needs semcast-experiments).",
 }
 """Commands that come with another package, and what they say of themselves without it."""
+_COMMANDS = (*(name for name in _MODULES if name != "doctor"), *_EXTRA, "doctor")
+"""In the order of the help."""
 
 app = typer.Typer(
     name="semcast",
@@ -35,35 +59,20 @@ app = typer.Typer(
 )
 
 
-def _register() -> None:
-    if app.registered_commands:  # main() runs again in tests, and every repetition would make all commands slower
-        return
-    from semcast.cli.cost import cost
-    from semcast.cli.covers import covers
-    from semcast.cli.dashboard import dashboard
-    from semcast.cli.demo import demo
-    from semcast.cli.doctor import doctor
-    from semcast.cli.explain import explain
-    from semcast.cli.live import status, subscribe
-    from semcast.cli.match import match
-    from semcast.cli.pipeline import pipeline
-    from semcast.cli.plan import plan
-    from semcast.cli.planner import planner
-    from semcast.cli.publish import publish
-    from semcast.cli.serve import broker, coordinator, up
-    from semcast.cli.simulate import simulate
-    from semcast.cli.topology import topology
-
-    live = (up, coordinator, broker, pipeline, planner, publish, subscribe, status, dashboard)
-    commands: tuple[Command, ...] = (demo, match, covers, explain, topology, plan, cost, simulate, *live)
-    for command in (*commands, *_experiments(), doctor):
-        app.command()(command)
+def _register(only: str = "") -> None:
+    """Add the commands to the application: all of them, or the one that was asked for, since each loads its own."""
+    known = {command.callback.__name__ for command in app.registered_commands if command.callback is not None}
+    for name in (only,) if only in _COMMANDS else _COMMANDS:
+        if name not in known:
+            app.command()(_command(name))
 
 
-def _experiments() -> list[Command]:
-    """The commands of semcast-experiments, or, where that is not installed, ones that say so."""
-    installed = {entry.name: entry for entry in entry_points(group="semcast.commands")}
-    return [installed[name].load() if name in installed else _absent(name, help) for name, help in _EXTRA.items()]
+def _command(name: str) -> Command:
+    if name in _EXTRA:
+        installed = [entry for entry in entry_points(group="semcast.commands") if entry.name == name]
+        return installed[0].load() if installed else _absent(name, _EXTRA[name])
+    command: Command = getattr(import_module(f"semcast.cli.{_MODULES[name]}"), name)
+    return command
 
 
 def _absent(name: str, help: str) -> Command:
@@ -90,7 +99,7 @@ def main() -> None:
     """Run a command; errors end in one clear message and an exit code, never in a traceback."""
     from semcast.cli import render
 
-    _register()
+    _register(sys.argv[1] if len(sys.argv) > 1 else "")
     try:
         app(prog_name="semcast")
     except SemcastError as error:

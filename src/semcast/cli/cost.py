@@ -28,9 +28,10 @@ from semcast.cli.workload import (
 from semcast.model import SemcastError
 
 if TYPE_CHECKING:
-    from semcast.planning import Plan, Subscriptions
     from semcast.planning.cost import TwoLevels
-    from semcast.trees import Topology
+    from semcast.planning.plan import Plan
+    from semcast.planning.subscriptions import Subscriptions
+    from semcast.trees.topology import Topology
 
 
 def cost(
@@ -60,7 +61,7 @@ def cost(
     Means per message, every transmission counts 1. With the legs means: with the way from the source to the rendezvous
     points of a message's channels, one copy per rendezvous point.
     """
-    from semcast.planning import Subscriptions
+    from semcast.planning.subscriptions import Subscriptions
 
     overlay = read_topology(topology)
     check_sources(source, overlay)

@@ -33,11 +33,12 @@ from semcast.model import SemcastError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from semcast.channels import Overlap, Selectivity
+    from semcast.channels.overlap import Overlap
+    from semcast.channels.selectivity import Selectivity
     from semcast.cli.workload import Profiles
-    from semcast.planning import Plan
     from semcast.planning.build import Request
     from semcast.planning.cost import Cost
+    from semcast.planning.plan import Plan
     from semcast.planning.reorganise import Reorganised
 
 _SCHEMES = (
@@ -140,7 +141,8 @@ def plan(
     with clock("spark"):
         spark, matches, origins, times = matched(wanted, messages, schema, master, source, source_column, time_column)
 
-    from semcast.channels import Selectivity, Settings, decay
+    from semcast.channels.channelize import Settings
+    from semcast.channels.selectivity import Selectivity, decay
     from semcast.planning.build import Request, make_plan
 
     distinct = wanted.distinct()
@@ -226,10 +228,9 @@ class Clock:
 
 def _check(scheme: str, join: str, out: Path | None, draw: Path | None, json: bool, unused_gain: float | None) -> None:
     """Complain before anything runs that takes long."""
-    from semcast.planning.build import SCHEMES
+    from semcast.planning.schemes import scheme_of
 
-    if scheme not in SCHEMES:
-        raise SemcastError(f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}")
+    scheme_of(scheme)
     if join not in ("destination", "broker"):
         raise SemcastError(f"--join {join}: gateways join the closest 'destination' or the closest 'broker'")
     if unused_gain is not None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from semcast.cli import render
 
 if TYPE_CHECKING:
-    from semcast.planning import Plan, PlannedChannel
     from semcast.planning.changes import Delta
     from semcast.planning.cost import Cost, TwoLevels
-    from semcast.trees import Topology
+    from semcast.planning.plan import Plan, PlannedChannel
+    from semcast.trees.topology import Topology
 
 _SHOWN = 12
 _DRAWN = 6  # more trees than that cannot be told apart

@@ -16,7 +16,7 @@ from semcast.cli.options import Json
 from semcast.model import SemcastError
 
 if TYPE_CHECKING:
-    from semcast.trees import Topology
+    from semcast.trees.topology import Topology
 
 _KINDS = "random, waxman, transit-stub, power-law, topohub:NAME, graphml:FILE or json:FILE"
 _IMPORTED = ("topohub", "graphml", "json")

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from semcast.matching.matches import Matches
     from semcast.pipeline.collect import Collected
     from semcast.pipeline.records import ProfileFile, ProfileRecord
-    from semcast.planning import Plan, Subscriptions
     from semcast.planning.cost import Cost
     from semcast.planning.origins import Origins
-    from semcast.trees import Topology
+    from semcast.planning.plan import Plan
+    from semcast.planning.subscriptions import Subscriptions
+    from semcast.trees.topology import Topology
 
 T = TypeVar("T")
 
@@ -70,14 +71,14 @@ class Profiles(NamedTuple):
 
 def read_topology(path: Path) -> Topology:
     """The topology in a file."""
-    from semcast.trees import Topology
+    from semcast.trees.topology import Topology
 
     return _read(path, Topology.from_json)
 
 
 def read_plan(path: Path) -> Plan:
     """The plan in a file."""
-    from semcast.planning import Plan
+    from semcast.planning.plan import Plan
 
     return _read(path, Plan.from_json)
 
@@ -117,7 +118,7 @@ def with_gateways(file: ProfileFile, topology: Topology, draw: int | None, known
 
     Gateways that are ``known`` come first, in their order, so that they keep their bits.
     """
-    from semcast.planning import Subscriptions
+    from semcast.planning.subscriptions import Subscriptions
 
     wanted = {record.id: record.gateways for record in file.records}
     lacking = [record for record in file.records if not record.gateways]

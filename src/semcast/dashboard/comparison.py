@@ -22,8 +22,10 @@ from semcast.planning.plan import Plan
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
 from semcast.protocol.coordinator.planner import reduced
-from semcast.trees import QUICK, Routed, Topology, evaluate
-from semcast.trees.steiner import shortest_path_tree
+from semcast.trees import evaluate
+from semcast.trees.evaluate import Routed
+from semcast.trees.steiner import QUICK, shortest_path_tree
+from semcast.trees.topology import Topology
 
 _ORACLE = 24
 """Messages that the oracle is asked about: some 10 ms each on 600 brokers."""
@@ -118,7 +120,7 @@ def _loads(
         node = topology.node(source)
         demand = demand_of(matches, sampled.subscriptions, topology)
         bits = Router(plan, sampled.subscriptions.distinct, source, topology).carried(matches)
-        routed = Routed(trees, bits, plan.filtered)
+        routed = Routed(trees, bits, plan.kind.filtered)
         shortest = shortest_path_tree(graph, node, demand.gateways.tolist()).tree
         per_link["plan"] += evaluate.transmissions(graph, routed, demand, node).per_link
         per_link["spt"] += evaluate.pruned(graph, shortest, demand).per_link

@@ -10,7 +10,7 @@ import msgspec
 
 from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan
-from semcast.protocol.semnet.node import SEMNET
+from semcast.planning.schemes import scheme_of
 from semcast.protocol.streams import Stream
 from semcast.trees.topology import Topology
 
@@ -57,7 +57,7 @@ class Snapshot:
     @property
     def routers(self) -> bool:
         """Is it a network of semantic routers, which have filters instead of channels?"""
-        return bool(self.overlay["scheme"] == SEMNET)
+        return not scheme_of(self.overlay["scheme"]).coordinated
 
     @property
     def brokers(self) -> dict[str, Json]:

@@ -123,7 +123,7 @@ def _way(found: Snapshot, seen: Json, way: Json, gateway: str) -> Json:
     channel = next((it for it in (plan.channels if plan is not None else ()) if it.id == way["channel"]), None)
     path: list[str] = []
     if plan is not None and channel is not None and seen["epoch"] == found.status["epoch"]:
-        if plan.filtered:  # these trees carry a message from wherever it enters; others from where they hang
+        if plan.kind.filtered:  # these trees carry a message from wherever it enters; others from where they hang
             path = path_on(channel.tree, source, gateway)
         if not path:
             topology = found.topology

@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from semcast.demo.audience import UNKNOWN, Published, Subscriber
-from semcast.trees import Demand, Topology, evaluate
+from semcast.trees import evaluate
+from semcast.trees.demand import Demand
 from semcast.trees.steiner import shortest_path_tree
+from semcast.trees.topology import Topology
 
 
 class Links(NamedTuple):

@@ -18,10 +18,10 @@ from matplotlib.lines import Line2D
 
 from semcast.model import SemcastError
 from semcast.model.palette import BLACK, GREY, style
-from semcast.trees import Topology
 from semcast.trees.graph import FloatArray
 from semcast.trees.layout import places
 from semcast.trees.roles import SOURCE
+from semcast.trees.topology import Topology
 
 FORMATS = (".svg", ".png")
 _STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "semcast", "font.size": 9}

@@ -13,7 +13,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 from semcast.matching import parsed
 from semcast.model import SemcastError
 from semcast.pipeline.match import shared
-from semcast.planning import Plan
+from semcast.planning.plan import Plan
 from semcast.planning.router import ChannelBatch, Router
 
 

@@ -4,8 +4,3 @@ Plan (immutable, versioned), Subscriptions (distinct profiles and their gateways
 Router (matches → channel batches), cost (what a plan costs, counted).
 Knows profiles by id and matches by number; looks at no message.
 """
-
-from semcast.planning.plan import Plan, PlanError, PlannedChannel
-from semcast.planning.subscriptions import Subscriptions
-
-__all__ = ["Plan", "PlanError", "PlannedChannel", "Subscriptions"]

@@ -7,9 +7,11 @@ from itertools import pairwise
 
 import msgspec
 
-from semcast.planning.plan import PER_HOP, Plan, PlannedChannel
-from semcast.trees import DisseminationTree, Routes, Topology, join_within
+from semcast.planning.plan import Plan, PlannedChannel
 from semcast.trees.graph import FloatArray
+from semcast.trees.joins import Routes, join_within
+from semcast.trees.topology import Topology
+from semcast.trees.tree import DisseminationTree
 
 Bounds = Mapping[tuple[str, str], float]
 """(gateway, profile id) → the longest way in ms that its clients put up with."""
@@ -24,7 +26,7 @@ def bounded(plan: Plan, topology: Topology, sources: Sequence[str], bounds: Boun
     if not bounds or not sources:
         return plan, {}
     routes = Routes(topology.graph)
-    if not plan.filtered:
+    if not plan.kind.filtered:
         channels = tuple(_fitted(plan, channel, topology, routes, sources, bounds) for channel in plan.channels)
         plan = msgspec.structs.replace(plan, channels=channels)
     return plan, _late(plan, topology, routes, sources, bounds)
@@ -54,7 +56,7 @@ def _fitted(
 
 def _users(plan: Plan, channel: PlannedChannel, sources: Sequence[str]) -> Sequence[str]:
     """The sources that send over a channel: where trees hang at sources, that one alone."""
-    return [channel.rendezvous] if plan.scheme in ("unicast", *PER_HOP) else sources
+    return [channel.rendezvous] if plan.kind.per_source else sources
 
 
 def _legs(channel: PlannedChannel, topology: Topology, routes: Routes, sources: Sequence[str]) -> list[float]:
@@ -86,7 +88,7 @@ def _delays(
     """Per node how long the slowest source's messages are under way to it over a channel."""
     tree = plan.tree(channel, topology)
     sources = _users(plan, channel, sources)
-    if not plan.filtered:
+    if not plan.kind.filtered:
         return tree.distances(topology.graph) + max(_legs(channel, topology, routes, sources))
     starts = [topology.node(source) for source in sources if topology.node(source) in tree.nodes]
     found = [tree.rooted_at(start).distances(topology.graph) for start in starts]

@@ -40,7 +40,7 @@ def delta(old: Plan, new: Plan) -> Delta:
             for profile, channels in new.assignment.items()
             if profile in old.assignment and set(channels) != set(old.assignment[profile])
         )
-        if new.scheme != "masked"
+        if not new.kind.masked
         else (),
     )
 

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from semcast.channels import Selectivity
+from semcast.channels.selectivity import Selectivity
 from semcast.matching.matches import Matches
 
 

@@ -23,10 +23,13 @@ from semcast.planning.plan import Plan, PlanError
 from semcast.planning.regions import Regions, two_level
 from semcast.planning.router import Router
 from semcast.planning.subscriptions import Subscriptions
-from semcast.trees import Demand, Routed, Topology, Tree, evaluate
-from semcast.trees.evaluate import Delivery, Transmissions
+from semcast.trees import evaluate
+from semcast.trees.demand import Demand
+from semcast.trees.evaluate import Delivery, Routed, Transmissions
 from semcast.trees.oracle import Oracle, OracleCosts
 from semcast.trees.steiner import THOROUGH, Effort, shortest_path_tree
+from semcast.trees.topology import Topology
+from semcast.trees.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def two_levels_of(
     plan: Plan, topology: Topology, subscriptions: Subscriptions, matches: Matches, origins: Origins
 ) -> TwoLevels:
     """Count a masked plan with the gateways of each tree in regions that are parts of it (``planning.regions``)."""
-    if plan.scheme != "masked":
+    if not plan.kind.masked:
         raise PlanError(f"a plan of {plan.scheme!r} has no masks")
     nodes = [topology.node(gateway) for gateway in subscriptions.gateways]
     trees = [plan.tree(channel, topology) for channel in plan.channels]
@@ -174,13 +177,13 @@ class _OnWay:
         self._demand = demand_of(sent.matches, subscriptions, topology)
         router = Router(plan, subscriptions.distinct, sent.source, topology)
         trees = [plan.tree(channel, topology) for channel in plan.channels]
-        self._routed = Routed(trees, router.carried(sent.matches), plan.filtered)
+        self._routed = Routed(trees, router.carried(sent.matches), plan.kind.filtered)
 
     def counted(self, oracle: int, effort: Effort, rng: np.random.Generator, done: Callable[[int], None]) -> _Counted:
         graph, demand, node, routed = self._graph, self._demand, self._node, self._routed
         delivered = evaluate.delivery(graph, routed, demand, node)
         wanting = interested(demand)
-        masked = self._plan.scheme == "masked"
+        masked = self._plan.kind.masked
         return _Counted(
             evaluate.transmissions(graph, routed, demand, node),
             delivered,
@@ -220,7 +223,7 @@ def _together(plan: Plan, topology: Topology, parts: Sequence[_Counted]) -> Cost
     scale = (spt.mean() / (looked_at.mean() or 1.0)) if len(found) else 1.0
     starts = np.concatenate([part.starts for part in parts])
     headers = Headers(*np.sum([part.headers for part in parts], axis=0).tolist())
-    masked = plan.scheme == "masked"
+    masked = plan.kind.masked
     return Cost(
         messages=messages,
         plan=float(on_trees.sum()) / each,
@@ -252,7 +255,7 @@ def _spt(topology: Topology, demand: Demand, source: int) -> Tree:
 
 def _extra(plan: Plan, topology: Topology, routed: Routed, demand: Demand) -> int:
     """Messages that arrive at a gateway of a channel and that nobody there wants, over all channels."""
-    if plan.filtered:
+    if plan.kind.filtered:
         return 0
     place = {node: number for number, node in enumerate(demand.gateways.tolist())}
     extra = 0

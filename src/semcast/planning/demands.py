@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from semcast.matching.matches import Matches
 from semcast.planning import kernels
 from semcast.planning.subscriptions import Subscriptions
-from semcast.trees import Demand, Topology
+from semcast.trees.demand import Demand
+from semcast.trees.topology import Topology
 
 Masks = NDArray[np.uint64]
 

@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from semcast.model.bits import Bits, unpacked
 from semcast.planning.masks import mask_bytes
-from semcast.trees import Demand, Graph, Routed, Tree
+from semcast.trees.demand import Demand
+from semcast.trees.evaluate import Routed
+from semcast.trees.graph import Graph
+from semcast.trees.tree import Tree
 
 Few = NDArray[np.int16]
 _CELLS = 1 << 24  # nodes of a tree × messages that are looked at together

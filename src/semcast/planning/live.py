@@ -17,10 +17,11 @@ import numpy as np
 
 from semcast.channels.expressions import any_of, text
 from semcast.model import SemcastError
-from semcast.planning.plan import PER_HOP, Plan, PlannedChannel
-from semcast.trees import DisseminationTree, Topology, Tree
+from semcast.planning.plan import Plan, PlannedChannel
 from semcast.trees.joins import Closest
 from semcast.trees.masked_tree import as_tree, parents, spanning
+from semcast.trees.topology import Topology
+from semcast.trees.tree import DisseminationTree, Tree
 
 Covers = Callable[[str, str], bool]
 """``covers(a, b)``: does profile a, by its text, contain profile b?"""
@@ -84,7 +85,7 @@ class Held:
         )
 
 
-class _Scheme(Protocol):
+class LiveChannels(Protocol):
     """How the channels of a scheme follow; ``held`` is up to date when they are told."""
 
     def came(self, profile: str) -> None: ...
@@ -107,20 +108,10 @@ class LivePlan:
         rng: np.random.Generator,
         closest: Closest = "destination",
     ) -> None:
-        from semcast.planning.live_expressions import Expressions
-
         self._plan = plan
         self._topology = topology
         self._held = Held(plan)
-        self._scheme: _Scheme
-        if plan.scheme == "masked":
-            self._scheme = _Masked(plan, topology, self._held)
-        elif plan.scheme in PER_HOP:
-            self._scheme = _ShortestPaths(plan, topology, self._held)
-        elif plan.scheme == "unicast":
-            self._scheme = _Unicast(plan, topology, self._held)
-        else:
-            self._scheme = Expressions(plan, topology, self._held, covers, rng, closest)
+        self._channels = plan.kind.live(plan, topology, self._held, covers, rng, closest)
 
     def subscribe(self, profile: str, gateways: Sequence[str]) -> tuple[str, ...]:
         """Serve one more profile; returns its channels."""
@@ -129,8 +120,8 @@ class LivePlan:
         for gateway in gateways:
             self._topology.node(gateway)
         self._held.add(profile, gateways)
-        self._scheme.came(profile)
-        return self._scheme.serving(profile)
+        self._channels.came(profile)
+        return self._channels.serving(profile)
 
     def unsubscribe(self, profile: str) -> tuple[str, ...]:
         """Stop serving a profile; returns the channels that it had.
@@ -139,17 +130,17 @@ class LivePlan:
         """
         if profile not in self._held.wanted_at:
             raise SemcastError(f"profile {profile!r} is not subscribed")
-        had = self._scheme.serving(profile)
+        had = self._channels.serving(profile)
         heir = self._held.remove(profile)
-        self._scheme.left(profile, heir, had)
+        self._channels.left(profile, heir, had)
         return had
 
     def plan(self) -> Plan:
         """What it is now, as the next epoch."""
-        return self._held.plan(self._plan, self._scheme.channels())
+        return self._held.plan(self._plan, self._channels.channels())
 
 
-class _Masked:
+class MaskedTrees:
     """Trees that could carry everything: only a gateway that a tree does not reach makes it grow."""
 
     def __init__(self, plan: Plan, topology: Topology, held: Held) -> None:
@@ -176,7 +167,7 @@ class _Masked:
         ]
 
 
-class _ShortestPaths:
+class SourceTrees:
     """One filtered tree per source, along shortest paths: it has the gateways that anyone is at."""
 
     def __init__(self, plan: Plan, topology: Topology, held: Held) -> None:
@@ -218,7 +209,7 @@ class _ShortestPaths:
                 tree.attach(path[max(place for place, broker in enumerate(path) if broker in tree) :])
 
 
-class _Unicast:
+class UnicastPaths:
     """A channel per gateway that anyone is at, for all profiles there."""
 
     def __init__(self, plan: Plan, topology: Topology, held: Held) -> None:

@@ -20,8 +20,9 @@ from semcast.channels.expressions import (
 )
 from semcast.planning.live import Covers, Held, fresh
 from semcast.planning.plan import Plan, PlannedChannel
-from semcast.trees import DisseminationTree, Routes, Topology, join
-from semcast.trees.joins import Closest
+from semcast.trees.joins import Closest, Routes, join
+from semcast.trees.topology import Topology
+from semcast.trees.tree import DisseminationTree
 
 
 class Expressions:

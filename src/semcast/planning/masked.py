@@ -31,10 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semcast.planning.signatures import Signatures, Uses
-from semcast.trees import Demand, Graph, Tree, sliced
-from semcast.trees.graph import IntArray
+from semcast.trees import sliced
+from semcast.trees.demand import Demand
+from semcast.trees.graph import Graph, IntArray
 from semcast.trees.masked_tree import anneal, as_tree, parents, pruned_cost, spanning
 from semcast.trees.steiner import local_search, shortest_path_tree
+from semcast.trees.tree import Tree
 
 Stop = Literal["budget", "settled"]
 VALIDATED = 0.1  # share of the sample that decides and is not searched on

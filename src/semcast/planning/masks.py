@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semcast.model.bits import unpacked
-from semcast.trees import Demand, Tree
+from semcast.trees.demand import Demand
+from semcast.trees.tree import Tree
 
 
 def branch_masks(tree: Tree, gateways: Sequence[int]) -> dict[int, dict[int, int]]:

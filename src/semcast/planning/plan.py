@@ -15,12 +15,9 @@ import numpy as np
 from semcast.channels import expressions
 from semcast.channels.expressions import Expression
 from semcast.model import SemcastError
-from semcast.trees import Topology, Tree
-
-PER_HOP = ("spt", "semnet")
-"""Schemes with a tree of shortest paths per source, on which every broker filters by content."""
-FILTERED = ("masked", *PER_HOP)
-"""Schemes whose trees carry a message only where somebody wants it: by masks, or by content at every hop."""
+from semcast.planning.schemes import Scheme, scheme_of
+from semcast.trees.topology import Topology
+from semcast.trees.tree import Tree
 
 
 class PlanError(SemcastError):
@@ -91,8 +88,9 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
         return {gateway: bit for bit, gateway in enumerate(self.gateways)}
 
     @property
-    def filtered(self) -> bool:
-        return self.scheme in FILTERED
+    def kind(self) -> Scheme:
+        """Its scheme, with what that decides."""
+        return scheme_of(self.scheme)
 
     def expression(self, channel: PlannedChannel) -> Expression | None:
         """What a channel carries, over the plan's numbers."""

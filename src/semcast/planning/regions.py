@@ -20,7 +20,10 @@ from numpy.typing import NDArray
 
 from semcast.planning.headers import Headers, Slice, slices
 from semcast.planning.masks import mask_bytes
-from semcast.trees import Demand, Graph, Routed, Tree
+from semcast.trees.demand import Demand
+from semcast.trees.evaluate import Routed
+from semcast.trees.graph import Graph
+from semcast.trees.tree import Tree
 
 Counts = NDArray[np.int64]
 Columns = NDArray[np.int64]

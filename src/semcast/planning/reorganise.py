@@ -15,14 +15,9 @@ from semcast.planning.changes import Delta, LivePlan, aligned, delta, worth_it
 from semcast.planning.cost import cost_of
 from semcast.planning.live import Covers, fresh
 from semcast.planning.masked import MaskedChannels
-from semcast.planning.plan import PER_HOP, Plan, PlanError
+from semcast.planning.plan import Plan, PlanError
 from semcast.planning.subscriptions import Subscriptions
-from semcast.trees import Tree
-
-LEAST_GAIN = 0.05
-"""What a plan of the papers' schemes must save of the cost of the one in force."""
-LEAST_GAIN_OF_A_TREE = 0.002
-"""What each new tree of a masked plan must save."""
+from semcast.trees.tree import Tree
 
 
 class Reorganised(NamedTuple):
@@ -48,10 +43,8 @@ def reorganised(
     kept and follow the subscriptions, as in a LivePlan. A plan that stays as it is keeps its epoch.
     """
     request = replace(request, term=old.term, epoch=old.epoch + 1)
-    if old.scheme == "masked":
-        gain = LEAST_GAIN_OF_A_TREE if least_gain is None else least_gain
-        return _masked(old, request, gain, say)
-    return _compared(old, request, covers, LEAST_GAIN if least_gain is None else least_gain, say)
+    gain = old.kind.least_gain if least_gain is None else least_gain
+    return old.kind.reorganised(old, request, covers, gain, say)
 
 
 def followed(old: Plan, request: Request, covers: Covers) -> Plan:
@@ -74,7 +67,8 @@ def _same_class(old: Plan, wanted: Subscriptions, profile: str) -> bool:
     return first in wanted.wanted_at and wanted.numbers[first] == wanted.numbers[profile]
 
 
-def _masked(old: Plan, request: Request, least_gain: float, say: Callable[[str], None]) -> Reorganised:
+def tree_by_tree(old: Plan, request: Request, least_gain: float, say: Callable[[str], None]) -> Reorganised:
+    """Replace or add the trees of a masked plan that alone save ``least_gain`` of the cost; the others stay."""
     topology = request.topology
     say(f"what is better than {len(old.channels)} trees")
     samples, weights = sampled(request)
@@ -95,11 +89,10 @@ def _masked(old: Plan, request: Request, least_gain: float, say: Callable[[str],
     return _result(old, new, kept)
 
 
-def _compared(
-    old: Plan, request: Request, covers: Covers, least_gain: float, say: Callable[[str], None]
-) -> Reorganised:
+def compared(old: Plan, request: Request, covers: Covers, least_gain: float, say: Callable[[str], None]) -> Reorganised:
+    """Plan anew, and change to that where it saves enough on the same messages; else follow the subscriptions."""
     new = make_plan(old.scheme, request, say)
-    if old.scheme in ("unicast", *PER_HOP) and set(old.sources) != set(request.entered.sources):
+    if old.kind.per_source and set(old.sources) != set(request.entered.sources):
         return _result(old, aligned(old, new), None)  # its paths lead from elsewhere
     say("the old channels under today's subscriptions")
     current = followed(old, request, covers)

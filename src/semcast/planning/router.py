@@ -19,9 +19,11 @@ from semcast.model.bits import Bits, bit_numbers
 from semcast.planning.demands import Masks, by_gateway, masks_of, profile_masks
 from semcast.planning.plan import Plan, PlanError
 from semcast.planning.program import Program
-from semcast.trees import Demand, Graph, Topology, Tree
 from semcast.trees.choice import Choice, Chosen
-from semcast.trees.topology import natural
+from semcast.trees.demand import Demand
+from semcast.trees.graph import Graph
+from semcast.trees.topology import Topology, natural
+from semcast.trees.tree import Tree
 
 _SLICE = 1 << 14  # messages at a time, so that the rows of many channels stay in the cache
 
@@ -58,7 +60,7 @@ class Router:
         self._program: Program | None = None
         self._masked: _Masked | None = None
         self._source = source or next(iter(plan.sources), None)
-        if plan.scheme == "masked":
+        if plan.kind.masked:
             self._masked = _Masked(plan, self._profile_masks(), self._source, topology)
         else:
             self._program = Program(self._expressions(), len(self.profiles))

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from semcast.model.bits import Bits, bits, unpacked
 from semcast.planning import kernels
-from semcast.trees import Demand, Graph, Tree
 from semcast.trees.choice import Choice
-from semcast.trees.demand import Counts
-from semcast.trees.graph import IntArray
+from semcast.trees.demand import Counts, Demand
+from semcast.trees.graph import Graph, IntArray
 from semcast.trees.masked_tree import Bools, Ends
+from semcast.trees.tree import Tree
 
 Uses = NDArray[np.uint16]
 Floats = NDArray[np.float64]

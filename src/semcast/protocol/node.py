@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from semcast.protocol.broker.broker import Broker
 from semcast.protocol.broker.forwarding import Crossing
@@ -19,8 +20,6 @@ from semcast.protocol.contract import (
     Synced,
     Tick,
 )
-from semcast.protocol.gateway.gateway import Gateway
-from semcast.protocol.source.source import Outgoing, Source
 from semcast.protocol.stores import Log, Notes
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (
@@ -49,6 +48,11 @@ from semcast.protocol.wire.frames import (
     Welcome,
 )
 from semcast.protocol.wire.frames.semantic import Packet
+
+if TYPE_CHECKING:
+    from semcast.protocol.gateway.gateway import Gateway
+    from semcast.protocol.semnet.router import SemanticRouter
+    from semcast.protocol.source.source import Outgoing, Source
 
 _TERM = "term"
 _LEAP = 1 << 20
@@ -83,8 +87,19 @@ class Node:
         self.id = broker
         self.broker = Broker(broker)
         self.crossing = Crossing(self.broker)
-        self.source = Source(broker, log, notes, settings, incarnation, streams) if log is not None else None
-        self.gateway = Gateway(broker, notes, settings, incarnation, now, streams, near) if gateway else None
+        self.source: Source | None = None
+        self.gateway: Gateway | None = None
+        self.router: SemanticRouter | None = None
+        """Under semnet."""
+        # A broker loads only what it is: matching and planning are most of a process, and an interior broker has none.
+        if log is not None:
+            from semcast.protocol.source.source import Source
+
+            self.source = Source(broker, log, notes, settings, incarnation, streams)
+        if gateway:
+            from semcast.protocol.gateway.gateway import Gateway
+
+            self.gateway = Gateway(broker, notes, settings, incarnation, now, streams, near)
         self.term = int(notes.get(_TERM) or b"0")
         self._neighbours = list(neighbours)
         self._coordinators = list(coordinators)

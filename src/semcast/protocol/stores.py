@@ -14,6 +14,9 @@ import msgspec
 from semcast.model import SemcastError
 from semcast.protocol.wire.frames import Key
 
+AWAY: Key = ("", 0)
+"""In a record's routes, stands for no tree: what gateways are owed that are away."""
+
 
 class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A routed message: what is in the log is what is sent."""

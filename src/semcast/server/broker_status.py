@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from semcast.protocol.gateway.gateway import Gateway
-from semcast.protocol.semnet.node import SemanticNode
-from semcast.protocol.source.source import Source
 from semcast.protocol.wire.frames import Answer, Ask
 from semcast.protocol.wire.framing import fitting
-from semcast.server.semnet_status import routing
 
 if TYPE_CHECKING:
+    from semcast.protocol.gateway.gateway import Gateway
+    from semcast.protocol.source.source import Source
     from semcast.server.broker import BrokerHost
 
 _INGEST_FORM = re.compile(r"ingest ([0-9]{1,18}) ([0-9]{1,18})")
@@ -70,7 +68,9 @@ def status_of(host: BrokerHost) -> dict[str, Any]:
         found["source"] = _source(node.source, host.now())
     if node.gateway is not None:
         found["gateway"] = _gateway(node.gateway)
-    if isinstance(node, SemanticNode):
+    if node.router is not None:
+        from semcast.server.semnet_status import routing
+
         found["router"] = routing(node.router)
     return found
 

@@ -9,12 +9,11 @@ import msgspec
 from semcast.model import SemcastError
 from semcast.model.tables import Part, TableError, located, read_toml, typed
 from semcast.net.view import Delays, OverlayView, tuned
-from semcast.planning.build import SCHEMES
-from semcast.protocol.semnet.node import SEMNET
+from semcast.planning.schemes import SCHEMES
 from semcast.protocol.streams import Stream
 from semcast.protocol.wire.frames.semantic import Role
-from semcast.trees import Topology
 from semcast.trees.declared import Overlay, topology_file, topology_of, with_topology
+from semcast.trees.topology import Topology
 
 
 class CoordinatorsTable(Part, frozen=True, kw_only=True):
@@ -63,12 +62,9 @@ class Config(Part, frozen=True, kw_only=True):
         if not self.streams:
             raise TableError("streams", "declare at least one, for example [streams.quotes]")
         for name, stream in self.streams.items():
-            if self.scheme == SEMNET and stream.language != "semantic":
-                raise TableError(
-                    f"streams.{name}.language",
-                    f"semantic routers aggregate interests, which {stream.language} profiles have no way of; "
-                    'a stream of scheme "semnet" has language = "semantic"',
-                )
+            objection = SCHEMES[self.scheme].objection(stream.language)
+            if objection is not None:
+                raise TableError(f"streams.{name}.language", objection)
         tuned(dict(self.settings))
 
     def coordinator_names(self) -> list[str]:
@@ -142,7 +138,7 @@ def _deployed(text: str, path: Path) -> Deployed:
 
 
 def _check_router(config: Config, topology: Topology, name: str, role: Role) -> None:
-    if config.scheme != SEMNET:
+    if SCHEMES[config.scheme].coordinated:
         raise TableError(
             f"routers.{name}", f'only brokers of scheme "semnet" are routers, not those of {config.scheme!r}'
         )

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,8 +21,10 @@ from semcast.protocol.wire.frames import Answer, Ask, Counters, FoundPlan, Greet
 from semcast.protocol.wire.senders import AT_COORDINATOR, Sender, objection
 from semcast.server.delays import MeasuredDelays
 from semcast.server.machines import coordinator_of
-from semcast.server.planning import Planning
 from semcast.server.turns import Turns
+
+if TYPE_CHECKING:
+    from semcast.server.planning import Planning
 
 _STALE_S = 5.0
 _KEPT_EVENTS = 500
@@ -57,7 +59,10 @@ class CoordinatorHost(Host):
         self._roles = {broker.id: broker.roles for broker in topology.brokers}
         self._settings = settings
         self.machine = coordinator_of(name, view, store, seed, self.incarnation)
-        self.planning = Planning(self, settings.planner_s)
+        # Brokers' fronts know this class too, and plan nothing.
+        from semcast.server.planning import Planning
+
+        self.planning: Planning = Planning(self, settings.planner_s)
         self._on_failure = failed
         self._runner = Runner(self.machine, self._do, tick_s=settings.tick_s, failed=self._fail)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from semcast.protocol.coordinator.orders import Order
 from semcast.trees.topology import Topology
+
+if TYPE_CHECKING:
+    from semcast.protocol.coordinator.orders import Order
 
 _LEAST_MS = 0.001
 """No link of a topology is quicker."""

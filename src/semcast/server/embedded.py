@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,9 +17,9 @@ from semcast.model import SemcastError
 from semcast.net.addresses import split_address
 from semcast.net.host import Host, log
 from semcast.net.view import OverlayView
+from semcast.planning.schemes import scheme_of
 from semcast.protocol.stores import CoordinatorStore
 from semcast.server.broker import BrokerHost
-from semcast.server.config import Deployed
 from semcast.server.coordinator import CoordinatorHost
 from semcast.server.http import HttpFront
 from semcast.server.mqtt import MqttFront
@@ -26,6 +27,9 @@ from semcast.server.warmup import GETTING_READY, warm
 from semcast.storage.coordinator_store import SqliteCoordinatorStore
 from semcast.storage.database import explained_io
 from semcast.storage.disk import Troubled, put_file, when_writable
+
+if TYPE_CHECKING:
+    from semcast.server.config import Deployed
 
 _ADDRESS, _PID = "address", "pid"
 Failed = Callable[[str, BaseException], None]
@@ -129,8 +133,9 @@ async def start_broker(
 
     Where nothing can be written it waits until something can; ``troubled`` hears why.
     """
-    view.roles(name)  # who is none is told before it waits
-    await asyncio.get_running_loop().run_in_executor(None, warm, view.languages())
+    # Who is none of the overlay's brokers is told so before it waits; who looks at no message loads no engine.
+    looks = bool(view.roles(name)) or scheme_of(view.scheme).per_hop
+    await asyncio.get_running_loop().run_in_executor(None, warm, view.languages() if looks else ())
     host = await when_writable(
         name,
         lambda: BrokerHost(name, view, folder, coordinators=coordinators, executor=executor, failed=failed),

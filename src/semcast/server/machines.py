@@ -1,19 +1,22 @@
-"""Which machine a host drives: what the overlay's scheme says."""
+"""Which machine a host drives: what the overlay's scheme says. A process loads that one and no other."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semcast.net.view import OverlayView
-from semcast.protocol.coordinator.coordinator import Coordinator
+from semcast.planning.schemes import scheme_of
 from semcast.protocol.node import Node
-from semcast.protocol.semnet.node import SEMNET, SemanticNode
-from semcast.protocol.semnet.registrar import Registrar
 from semcast.protocol.stores import CoordinatorStore
 from semcast.storage.broker_store import BrokerStore
 from semcast.trees.topology import GATEWAY
+
+if TYPE_CHECKING:
+    from semcast.protocol.coordinator.coordinator import Coordinator
+    from semcast.protocol.semnet.registrar import Registrar
 
 
 def node_of(
@@ -22,7 +25,9 @@ def node_of(
     """The machine of a broker; ``near`` are clients within its process who take batches."""
     topology, settings, streams = view.overlay(), view.tuned(), view.declared()
     gateway = GATEWAY in topology.brokers[topology.numbers[name]].roles
-    if view.scheme == SEMNET:
+    if not scheme_of(view.scheme).coordinated:
+        from semcast.protocol.semnet.node import SemanticNode
+
         return SemanticNode(
             name,
             topology=topology,
@@ -56,8 +61,12 @@ def coordinator_of(
     name: str, view: OverlayView, store: CoordinatorStore, seed: int, incarnation: int
 ) -> Coordinator | Registrar:
     """The machine of a coordinator."""
-    if view.scheme == SEMNET:
+    if not scheme_of(view.scheme).coordinated:
+        from semcast.protocol.semnet.registrar import Registrar
+
         return Registrar()
+    from semcast.protocol.coordinator.coordinator import Coordinator
+
     return Coordinator(
         name,
         store=store,

@@ -14,7 +14,7 @@ from pathlib import Path
 from semcast.model import SemcastError
 from semcast.net.host import log
 from semcast.server.config import Deployed
-from semcast.server.warmup import GETTING_READY, warm
+from semcast.server.warmup import GETTING_READY
 
 _FIRST_S, _LONGEST_S = 0.2, 5.0
 _LIVED_S = 10.0
@@ -56,17 +56,32 @@ class Processes:
     async def start(self) -> None:
         """Start everything, coordinators first; returns when all listen."""
         log.info(GETTING_READY)
-        # Once, before the brokers start: else each of them would compile the same at the same time.
-        languages = self.deployed.view().languages()
-        await asyncio.get_running_loop().run_in_executor(None, warm, languages)
+        warming = asyncio.create_task(self._warmed())
         coordinators = self.deployed.config.coordinator_names()
         for name in coordinators:
             self._add(name, lambda name=name: ["coordinator", str(self._file), "--name", name])  # type: ignore[misc]
         await self._all_ready(coordinators)
+        await warming
         brokers = [broker.id for broker in self.deployed.topology.brokers]
         for name in brokers:
             self._add(name, lambda name=name: self._broker(name))  # type: ignore[misc]
         await self._all_ready(brokers)
+
+    async def _warmed(self) -> None:
+        """Have code compiled once, before the brokers start: else each of them would compile the same.
+
+        In a process of its own: this one only watches the others, and stays small.
+        """
+        words = [sys.executable, "-m", "semcast.server.warmup", *self.deployed.view().languages()]
+        process = await asyncio.create_subprocess_exec(*words, start_new_session=True)
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            raise
+        if code:
+            log.warning("code could not be compiled beforehand (%s); each broker will try", _why(code))
 
     def _broker(self, name: str) -> list[str]:
         known = [self.parts[c].address for c in self.deployed.config.coordinator_names()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from functools import cache
 
@@ -44,3 +45,7 @@ def warm_matching(language: str) -> None:
     matching = Filter({0: ProfileText("s", language, profile)})
     for count in (1, _MANY):  # a message alone takes another way than many
         assert all(matching.match([Message("s", payload)] * count))
+
+
+if __name__ == "__main__":  # python -m semcast.server.warmup LANGUAGE…, which `semcast up` runs before its brokers
+    warm(sys.argv[1:])

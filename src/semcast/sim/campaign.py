@@ -9,7 +9,7 @@ import numpy as np
 
 from semcast.sim.faults import AnyFault, Crash, Jitter, Loss, Partition, Pause, Skew, Slow, StoreCut, Twice
 from semcast.sim.scenario import Campaign, rates
-from semcast.trees import Topology
+from semcast.trees.topology import Topology
 
 _SHORTEST_S = 0.05
 

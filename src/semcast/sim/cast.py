@@ -19,10 +19,9 @@ from semcast.sim.parties import Party
 from semcast.sim.scenario import Clients, Publishers, Scenario, Stream
 from semcast.sim.stores import MemoryCoordinatorStore, MemoryLog, MemoryNotes, StoreLine
 from semcast.sim.workload import draw_profile, profile_text
-from semcast.trees import Topology
 from semcast.trees.declared import having
 from semcast.trees.roles import SOURCE
-from semcast.trees.topology import GATEWAY
+from semcast.trees.topology import GATEWAY, Topology
 
 _DRIFT = 1e-4
 _OFFSET_S = 1000.0

@@ -18,7 +18,7 @@ from semcast.sim.clock import Agenda, Chance
 from semcast.sim.faults import Jitter, LaneFault, Loss, Partition, Twice
 from semcast.sim.meters import Meters
 from semcast.sim.parties import Party
-from semcast.trees import Topology
+from semcast.trees.topology import Topology
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import msgspec
 
 from semcast.model import SemcastError
 from semcast.model.tables import Part
+from semcast.planning.schemes import SCHEMES
 from semcast.protocol.contract import Settings
 from semcast.sim import faults
 from semcast.sim.faults import AnyFault
@@ -17,10 +18,7 @@ from semcast.trees.declared import Overlay
 CHANNEL_SCHEMES = (
     "masked", "semcast", "semcast-merge", "semcast-noisemerge", "semcast-threshold", "semcast-o", "unicast", "spt",
 )  # fmt: skip
-"""What the protocol of sources, brokers, gateways and coordinators runs."""
-SEMNET = "semnet"
-"""A network of semantic routers instead (``sim.semnet``)."""
-SCHEMES = (*CHANNEL_SCHEMES, SEMNET)
+"""What the protocol of sources, brokers, gateways and coordinators runs; random scenarios choose by place."""
 
 
 class Coordinators(Part, frozen=True, kw_only=True):
@@ -164,10 +162,11 @@ def rates(campaign: Campaign) -> dict[str, float]:
 def _check(scenario: Scenario) -> None:
     if scenario.scheme not in SCHEMES:
         raise SemcastError(f"scheme: there is no {scenario.scheme!r}; there is {', '.join(SCHEMES)}")
-    if scenario.scheme == SEMNET and [stream.language for stream in scenario.streams] != ["semantic"]:
-        raise SemcastError(f"scheme: {SEMNET!r} is for one stream, of language 'semantic'")
-    if scenario.scheme == SEMNET and scenario.campaign is not None and scenario.campaign.store_cut:
-        raise SemcastError(f"campaign.store_cut: under {SEMNET!r} there are no coordinators, and no store")
+    scheme = SCHEMES[scenario.scheme]
+    if not scheme.coordinated and (len(scenario.streams) != 1 or scheme.objection(scenario.streams[0].language)):
+        raise SemcastError(f"scheme: {scheme.name!r} is for one stream, of language 'semantic'")
+    if not scheme.coordinated and scenario.campaign is not None and scenario.campaign.store_cut:
+        raise SemcastError(f"campaign.store_cut: under {scheme.name!r} there are no coordinators, and no store")
     for name in scenario.settings:
         if name not in _KINDS:
             raise SemcastError(f"settings.{name}: there is no such setting; there is {', '.join(_KINDS)}")

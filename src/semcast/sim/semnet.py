@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semcast.matching.semantic import descriptor, evaluate
+from semcast.planning.schemes import scheme_of
 from semcast.profiles.semantic import Node, parse
 from semcast.protocol.contract import Note
 from semcast.protocol.semnet.clients import SemanticProducer, SemanticUser
@@ -29,13 +30,13 @@ from semcast.sim.driver import Driver
 from semcast.sim.journal import Journal
 from semcast.sim.network import Geography, Water
 from semcast.sim.parties import Party
-from semcast.sim.scenario import SEMNET, Scenario
+from semcast.sim.scenario import Scenario
 from semcast.sim.simulation import Progress, Report, Simulation, check_names
 from semcast.sim.witness import Violation
 from semcast.sim.workload import descriptor as described
-from semcast.trees import Topology
 from semcast.trees.declared import having, topology_of
 from semcast.trees.roles import SOURCE
+from semcast.trees.topology import Topology
 
 _CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign", "plans")
 _SETTLE_S = 3.0
@@ -46,7 +47,7 @@ def simulation_of(
     scenario: Scenario, seed: int, *, sink: Callable[[bytes], object] | None = None
 ) -> Simulation | SemnetSimulation:
     """The run of a scenario: of semantic routers, or of the protocol of channels."""
-    kind = SemnetSimulation if scenario.scheme == SEMNET else Simulation
+    kind = Simulation if scheme_of(scenario.scheme).coordinated else SemnetSimulation
     return kind(scenario, seed, sink=sink)
 
 

@@ -11,11 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from semcast.model import SemcastError
-from semcast.trees.graph import Graph
+
+if TYPE_CHECKING:
+    from semcast.trees.graph import Graph
 
 GATEWAY = "gateway"
 _LEAST, _MOST = 0.001, 1_000_000
@@ -87,6 +90,9 @@ class Topology:
     @cached_property
     def graph(self) -> Graph:
         """The same as arrays; node i is ``brokers[i]``, link i is ``links[i]``."""
+        # Brokers and clients ask who is linked to whom; only who computes on paths loads compiled code for it.
+        from semcast.trees.graph import Graph
+
         ends = [(self.numbers[link.a], self.numbers[link.b]) for link in self.links]
         costs = [link.cost for link in self.links]
         return Graph.of(len(self.brokers), ends, costs, [link.delay_ms for link in self.links])

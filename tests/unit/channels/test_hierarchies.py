@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from semcast.channels import Selectivity, channelize, overlap
+from semcast.channels.channelize import channelize
 from semcast.channels.hierarchy import (
     best_parents,
     candidates,
@@ -13,7 +13,8 @@ from semcast.channels.hierarchy import (
     rate_based,
     representatives,
 )
-from semcast.channels.overlap import Overlap
+from semcast.channels.overlap import Overlap, overlap
+from semcast.channels.selectivity import Selectivity
 from tests.laws.test_channel_laws import matches_of
 
 TABLE_1 = np.array(
@@ -109,7 +110,7 @@ def test_top_down_matching_asks_nobody_below_a_profile_that_does_not_match() -> 
 
 
 def test_2004_merges_above_a_threshold_and_only_where_little_is_not_shared() -> None:
-    from semcast.channels import Settings
+    from semcast.channels.channelize import Settings
 
     matched = [{0, 1}] * 6 + [{0}] * 2 + [{1}] * 2 + [{2}]
     selectivity = Selectivity.of(matches_of(matched), 3)

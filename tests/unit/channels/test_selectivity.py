@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semcast.channels import Selectivity, Window, overlap
+from semcast.channels.overlap import overlap
+from semcast.channels.selectivity import Selectivity, Window
 from tests.laws.test_channel_laws import matches_of
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from semcast.trees import Topology
+from semcast.trees.topology import Topology
 from tests.unit.cli.test_commands import Run
 from tests.unit.cli.test_commands import run as run
 from tests.unit.trees.test_imports import NETWORKX

@@ -12,9 +12,9 @@ from matplotlib.image import imread
 from semcast.draw.overlay import draw
 from semcast.model import SemcastError
 from semcast.model.palette import COLOURS, style
-from semcast.trees import Broker, Link, Topology
 from semcast.trees.generators import generate
 from semcast.trees.layout import laid_out, places
+from semcast.trees.topology import Broker, Link, Topology
 
 
 def shortest_path_trees(topology: Topology, count: int) -> dict[str, list[tuple[int, int]]]:

@@ -94,7 +94,7 @@ def test_every_command_shows_an_error_of_spark_in_one_line(
         raise JavaError(CALL + ": java.io.IOException: no\n")
 
     monkeypatch.setattr(cli, "app", failing)
-    monkeypatch.setattr(cli, "_register", lambda: None)
+    monkeypatch.setattr(cli, "_register", lambda only: None)
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 1

@@ -8,9 +8,11 @@ import pytest
 from semcast.planning import masked
 from semcast.planning.masks import interested, mask_bytes
 from semcast.planning.signatures import Signatures
-from semcast.trees import Demand, Graph, Tree
+from semcast.trees.demand import Demand
 from semcast.trees.generators import generate
+from semcast.trees.graph import Graph
 from semcast.trees.masked_tree import as_tree
+from semcast.trees.tree import Tree
 
 GATEWAYS = list(range(0, 60, 4))
 

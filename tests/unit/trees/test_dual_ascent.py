@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semcast.trees import Graph
 from semcast.trees.dual_ascent import lower_bound
+from semcast.trees.graph import Graph
 from semcast.trees.steiner import local_search
 from tests.laws.steiner_worlds import random_graph
 

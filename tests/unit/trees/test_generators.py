@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from semcast.trees import Broker, Link, Topology, TopologyError
 from semcast.trees.diameter import hop_diameter
 from semcast.trees.generators import KINDS, TransitStub, flat_random, generate, power_law, transit_stub, waxman
 from semcast.trees.roles import SOURCE, with_roles
+from semcast.trees.topology import Broker, Link, Topology, TopologyError
 
 
 def rng(seed: int = 1) -> np.random.Generator:

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from semcast.trees import Link, TopologyError
 from semcast.trees.imports import Edge, Network, Node, cleaned, read_graphml
 from semcast.trees.imports.network import great_circle_km
+from semcast.trees.topology import Link, TopologyError
 
 ZOO = """<?xml version="1.0" encoding="utf-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semcast.trees import Graph
+from semcast.trees.graph import Graph
 from semcast.trees.steiner import (
     QUICK,
     Effort,

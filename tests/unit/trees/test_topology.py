@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from semcast.trees import Broker, Graph, Link, Topology, TopologyError
+from semcast.trees.graph import Graph
+from semcast.trees.topology import Broker, Link, Topology, TopologyError
 
 
 def test_brokers_are_in_natural_order_whatever_order_they_come_in() -> None:

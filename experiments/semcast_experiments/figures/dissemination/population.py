@@ -7,14 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from semcast.channels import Selectivity
+from semcast.channels.selectivity import Selectivity
 from semcast.matching.matches import Matches
 from semcast.model.bits import unpacked
-from semcast.planning import Subscriptions
 from semcast.planning.demands import demand_of
-from semcast.trees import Demand, Topology
+from semcast.planning.subscriptions import Subscriptions
+from semcast.trees.demand import Demand
 from semcast.trees.generators import generate
 from semcast.trees.roles import SOURCE
+from semcast.trees.topology import Topology
 from semcast_experiments.figures.dissemination.profiles import Profiles, Rng, mean_overlap
 
 _TRIES = 200

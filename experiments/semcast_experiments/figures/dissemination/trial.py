@@ -7,17 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semcast.channels import Overlap, Settings, overlap
+from semcast.channels.channelize import Settings
+from semcast.channels.overlap import Overlap, overlap
 from semcast.model import SemcastError
 from semcast.planning.build import Request, make_plan
 from semcast.planning.masks import interested
 from semcast.planning.origins import Origins
 from semcast.planning.plan import Plan
 from semcast.planning.router import Router
-from semcast.trees import QUICK, Routed, evaluate
+from semcast.trees import evaluate
+from semcast.trees.evaluate import Routed
 from semcast.trees.joins import Closest
 from semcast.trees.oracle import Oracle
-from semcast.trees.steiner import shortest_path_tree
+from semcast.trees.steiner import QUICK, shortest_path_tree
 from semcast_experiments.figures.dissemination.population import Population, overlay, populated
 from semcast_experiments.figures.dissemination.profiles import Alike, Arcs, Disjoint, Independent, Profiles, Rng
 
@@ -207,7 +209,7 @@ def counted(plan: Plan, people: Population) -> tuple[float, float, int, float, f
         node = people.topology.node(source)
         if routed is None or by_source:
             router = Router(plan, people.subscriptions.distinct, source, people.topology)
-            routed = Routed(trees, router.carried(people.counted), plan.filtered)
+            routed = Routed(trees, router.carried(people.counted), plan.kind.filtered)
             found = evaluate.transmissions(graph, routed, demand, node)
             on_trees, with_leg = found.mean, found.mean_with_leg
         else:

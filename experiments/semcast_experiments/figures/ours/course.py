@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from semcast.planning import masked
 from semcast.planning.demands import demand_of
 from semcast.planning.masked import MaskedChannels
-from semcast.trees import QUICK, Demand, Routed, Topology, evaluate
+from semcast.trees import evaluate
 from semcast.trees.choice import Choice
+from semcast.trees.demand import Demand
+from semcast.trees.evaluate import Routed
 from semcast.trees.oracle import Oracle
 from semcast.trees.roles import SOURCE
-from semcast.trees.steiner import shortest_path_tree
+from semcast.trees.steiner import QUICK, shortest_path_tree
+from semcast.trees.topology import Topology
 from semcast_experiments.figures.dissemination.population import overlay, subscribed
 from semcast_experiments.figures.dissemination.profiles import Disjoint, Rng
 

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semcast.model.palette import BLUE, GREEN, ORANGE
-from semcast.trees import DisseminationTree, Graph, Routes, Topology, join_within, low_cost_tree
 from semcast.trees.generators import generate
-from semcast.trees.joins import Closest
+from semcast.trees.graph import Graph
+from semcast.trees.joins import Closest, Routes, join_within, low_cost_tree
+from semcast.trees.topology import Topology
+from semcast.trees.tree import DisseminationTree
 from semcast_experiments.figures.claims import Claim, judged
 from semcast_experiments.figures.lines import result
 from semcast_experiments.figures.output import Mean, dress, figure, over_seeds

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from semcast.model.palette import BLACK, BLUE, GREEN, ORANGE
-from semcast.trees import Routes, Topology, Tree, low_cost_tree
 from semcast.trees.generators import generate
+from semcast.trees.joins import Routes, low_cost_tree
 from semcast.trees.steiner import QUICK, local_search, shortest_path_tree, takahashi_matsuyama
+from semcast.trees.topology import Topology
+from semcast.trees.tree import Tree
 from semcast_experiments.figures.claims import Claim, judged
 from semcast_experiments.figures.lines import result
 from semcast_experiments.figures.output import Mean, dress, figure, over_seeds

@@ -13,14 +13,13 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from semcast.channels import Selectivity
+from semcast.channels.selectivity import Selectivity
 from semcast.channels.spans import gateways_of
 from semcast.matching.matches import Matches
 from semcast.model.message import ProfileText
 from semcast.planning.demands import by_gateway, masks_of, profile_masks
 from semcast.planning.plan import Plan, PlanError
 from semcast.planning.router import Router
-from semcast.protocol.coordinator.deployment import PER_SOURCE
 from semcast.protocol.coordinator.orders import Made, Order
 from semcast.protocol.coordinator.planner import Planner, Statistics, Wishes, matches_of
 from semcast.trees.topology import Broker, Link, Topology
@@ -62,7 +61,7 @@ class Commission(msgspec.Struct, frozen=True):
         return Commission(
             term=order.term,
             epoch=order.epoch,
-            scheme=planner.scheme,
+            scheme=planner.scheme.name,
             channels=planner.channels,
             entropy=str(seed.entropy),
             spawn_key=tuple(map(int, seed.spawn_key)),
@@ -122,7 +121,7 @@ class Found(msgspec.Struct, frozen=True):
 
 def by_statistics(order: Order) -> bool:
     """Is it a reorganisation, of a scheme that decides by statistics?"""
-    return order.samples is not None and order.planner.scheme not in PER_SOURCE
+    return order.samples is not None and not order.planner.scheme.per_source
 
 
 def accepted(order: Order, found: Found) -> Made:
@@ -135,7 +134,7 @@ def accepted(order: Order, found: Found) -> Made:
     for what, given, wanted in [
         ("term", plan.term, order.term),
         ("epoch", plan.epoch, order.epoch),
-        ("scheme", plan.scheme, order.planner.scheme),
+        ("scheme", plan.scheme, order.planner.scheme.name),
         ("gateways", plan.gateways, wishes.gateways),
         ("subscriptions", plan.subscriptions, dict(wishes.subscriptions)),
     ]:
@@ -143,7 +142,7 @@ def accepted(order: Order, found: Found) -> Made:
             raise PlanError(f"the plan has another {what} than was ordered")
     plan.check()
     plan.check_links(wishes.topology)
-    if plan.scheme == "masked":
+    if plan.kind.masked:
         _check_spans(plan, {*wishes.sources, *wishes.present}, set(wishes.present))
     elif wishes.sources and wishes.present:
         _check_carries(plan, [row for rows in (order.samples or {}).values() for row in rows], wishes.sources[0])

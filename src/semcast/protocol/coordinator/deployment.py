@@ -13,9 +13,6 @@ from semcast.protocol.profile_texts import covers
 from semcast.protocol.wire.frames import Entry, Key, PlannedTree, Switch, TreeLink
 from semcast.trees.topology import Topology
 
-PER_SOURCE = ("unicast", "spt")
-"""Schemes whose trees hang at a source and serve it alone."""
-
 
 class Deployment(msgspec.Struct, frozen=True):
     """A plan, and all that goes with it."""
@@ -49,7 +46,7 @@ class Deployment(msgspec.Struct, frozen=True):
 
     def members(self, gateway: str) -> tuple[tuple[Key, str | None], ...]:
         """The trees that a gateway belongs to, each with the source that alone uses it, if one does."""
-        alone = self.plan.scheme in PER_SOURCE
+        alone = self.plan.kind.per_source
         return tuple(
             (self.key(channel), channel.rendezvous if alone else None)
             for channel in self.plan.channels
@@ -69,7 +66,7 @@ class Deployment(msgspec.Struct, frozen=True):
                 channel.id in acking,
             )
             for channel in self.plan.channels
-            if self.plan.scheme not in PER_SOURCE or channel.rendezvous == source
+            if not self.plan.kind.per_source or channel.rendezvous == source
         )
         profiles = tuple((name, text, self.wanted[name]) for name, text in self.profiles.items())
         return Switch(
@@ -82,7 +79,7 @@ def acking_channels(plan: Plan) -> list[str]:
 
     Where trees serve one source alone, each source has a set of its own.
     """
-    roots = {c.rendezvous for c in plan.channels} if plan.scheme in PER_SOURCE else {None}
+    roots = {c.rendezvous for c in plan.channels} if plan.kind.per_source else {None}
     chosen: list[str] = []
     for root in sorted(roots, key=str):
         of_root = [c for c in plan.channels if root is None or c.rendezvous == root]
@@ -113,14 +110,14 @@ def _entries(deployment: Deployment, channel: PlannedChannel, topology: Topology
         children.setdefault(above, []).append(child)
     on_tree = [channel.rendezvous, *parent]
     behind = _behind(channel, plan)
-    ups = _ups(channel, topology, deployment.sources) if plan.scheme not in ("masked", "spt") else {}
+    ups = _ups(channel, topology, deployment.sources) if not plan.kind.filtered else {}
     entries: dict[str, Entry] = {}
     for broker in dict.fromkeys([*on_tree, *ups]):
         bit = plan.bits[broker] if broker in channel.gateways else None
         profiles: tuple[ProfileText, ...] = ()
-        if plan.scheme == "masked":
+        if plan.kind.masked:
             links = _masked_links(broker, parent, children, behind, behind[channel.rendezvous])
-        elif plan.scheme == "spt":
+        elif plan.kind.per_hop:
             links, profiles = _filtered_links(broker, children.get(broker, []), behind, deployment, bit)
         else:
             links = tuple(TreeLink(child) for child in children.get(broker, []))

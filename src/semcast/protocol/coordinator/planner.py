@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from semcast.channels import SCHEMES, Overlap, Selectivity
+from semcast.channels.overlap import Overlap
+from semcast.channels.selectivity import Selectivity
 from semcast.matching.matches import Matches
 from semcast.model.message import ProfileText
 from semcast.planning import masked
@@ -21,11 +22,11 @@ from semcast.planning.build import Request, make_plan
 from semcast.planning.changes import LivePlan, aligned
 from semcast.planning.demands import demand_of
 from semcast.planning.plan import Plan, PlannedChannel
+from semcast.planning.schemes import Scheme, scheme_of
 from semcast.planning.subscriptions import Subscriptions
-from semcast.protocol.coordinator.deployment import PER_SOURCE
 from semcast.protocol.profile_texts import covers
-from semcast.trees import Broker, Link, Topology
 from semcast.trees.steiner import takahashi_matsuyama
+from semcast.trees.topology import Broker, Link, Topology
 
 Rows = Mapping[str, Sequence[Sequence[str]]]
 """Per source, which profiles matched each message that was sampled there."""
@@ -67,12 +68,12 @@ class Planner:
     """Makes plans of one scheme."""
 
     def __init__(self, scheme: str, channels: int, rng: np.random.Generator) -> None:
-        self._scheme = scheme
+        self._scheme = scheme_of(scheme)
         self._channels = channels
         self._rng = rng
 
     @property
-    def scheme(self) -> str:
+    def scheme(self) -> Scheme:
         return self._scheme
 
     @property
@@ -100,16 +101,16 @@ class Planner:
 
     def selectivity(self, wishes: Wishes, statistics: Statistics) -> Selectivity | None:
         """What the next plan's overlap matrix is computed from; None where it needs no such matrix."""
-        if self._scheme not in SCHEMES or not (wishes.sources and wishes.present and wishes.subscriptions):
+        if not self._scheme.by_overlap or not (wishes.sources and wishes.present and wishes.subscriptions):
             return None
         return self._selectivity(self._subscriptions(wishes), statistics)
 
     def _made(self, wishes: Wishes, old: Plan | None, same_network: bool, statistics: Statistics | None) -> Plan:
         if not wishes.sources or not wishes.present:
             return self._empty(wishes)
-        if self._scheme == "masked":
+        if self._scheme.masked:
             return self._masked(wishes, old if same_network else None, statistics)
-        if self._scheme in PER_SOURCE:
+        if self._scheme.per_source:
             return self._per_source(wishes, old)
         if old is not None and same_network and statistics is None:
             return self._changed(wishes, old)
@@ -117,7 +118,7 @@ class Planner:
 
     def _empty(self, wishes: Wishes) -> Plan:
         subscriptions = dict(wishes.subscriptions)
-        return Plan(1, 1, self._scheme, wishes.gateways, subscriptions, (), dict.fromkeys(subscriptions, ()))
+        return Plan(1, 1, self._scheme.name, wishes.gateways, subscriptions, (), dict.fromkeys(subscriptions, ()))
 
     # --- masked
 
@@ -129,7 +130,7 @@ class Planner:
                 channels = _renamed(channels, old.channels)
         names = tuple(channel.id for channel in channels)
         return Plan(
-            1, 1, "masked", wishes.gateways, dict(wishes.subscriptions), channels,
+            1, 1, self._scheme.name, wishes.gateways, dict(wishes.subscriptions), channels,
             dict.fromkeys(wishes.subscriptions, names),
         )  # fmt: skip
 
@@ -169,13 +170,13 @@ class Planner:
         known = {_signature(channel): channel.id for channel in (old.channels if old else ())}
         taken = {channel.id for channel in (old.channels if old else ())}
         for source in wishes.sources:
-            for channel in make_plan(self._scheme, self._request(wishes, source, Statistics({}))).channels:
+            for channel in make_plan(self._scheme.name, self._request(wishes, source, Statistics({}))).channels:
                 name = known.get(_signature(channel)) or _fresh(taken)
                 taken.add(name)
                 channels.append(msgspec.structs.replace(channel, id=name))
                 for profile in channel.profiles:
                     assignment[profile] += (name,)
-        return Plan(1, 1, self._scheme, wishes.gateways, dict(wishes.subscriptions), tuple(channels), assignment)
+        return Plan(1, 1, self._scheme.name, wishes.gateways, dict(wishes.subscriptions), tuple(channels), assignment)
 
     # --- the papers' schemes
 
@@ -194,7 +195,7 @@ class Planner:
     def _papers(self, wishes: Wishes, old: Plan | None, statistics: Statistics) -> Plan:
         if not wishes.subscriptions:
             return self._empty(wishes)
-        new = make_plan(self._scheme, self._request(wishes, wishes.sources[0], statistics))
+        new = make_plan(self._scheme.name, self._request(wishes, wishes.sources[0], statistics))
         return aligned(old, new) if old is not None else new
 
     # --- what planning wants to know

@@ -20,11 +20,8 @@ from semcast.protocol.source.source import Outgoing
 from semcast.protocol.stores import Log, Notes
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames.semantic import BetweenRouters, Packet, Role, Subscribe, Unsubscribe
-from semcast.trees import Topology
 from semcast.trees.roles import SOURCE
-
-SEMNET = "semnet"
-"""The scheme of networks of semantic routers."""
+from semcast.trees.topology import Topology
 
 
 class SemanticNode(Node):
@@ -57,7 +54,7 @@ class SemanticNode(Node):
         sources = [held.id for held in topology.brokers if SOURCE in held.roles]
         trees = router_trees(topology, sources, list(streams.declared))[broker]
         tuned = replace(ROLES[role or "border"], resend_s=settings.resend_s)
-        self.router = SemanticRouter(broker, trees, tuned, incarnation)
+        self.router = self._router = SemanticRouter(broker, trees, tuned, incarnation)
         ways = {stream: tree_of(trees, stream, broker) or "" for stream in streams.declared}
         if log is not None:
             self.source = SemanticSource(broker, log, notes, settings, incarnation, streams, ways.__getitem__)
@@ -80,7 +77,7 @@ class SemanticNode(Node):
         said = [Received(user, Subscribe(p.text, p.stream)) for user, p in wanted.items() if user not in self._asked]
         said += [Received(user, Unsubscribe()) for user in self._asked if user not in wanted]
         self._asked = wanted
-        return [command for event in said for command in self._routed(self.router.handle(event, now))]
+        return [command for event in said for command in self._routed(self._router.handle(event, now))]
 
     def _received(self, sender: str, frame: object, now: float) -> list[Command]:
         if not isinstance(frame, BetweenRouters):
@@ -88,13 +85,13 @@ class SemanticNode(Node):
         if sender not in self._neighbours and sender != self.id:
             return []
         self.broker.evaluations += isinstance(frame, Packet)
-        return self._routed(self.router.handle(Received(sender, frame), now))
+        return self._routed(self._router.handle(Received(sender, frame), now))
 
     def _inject(self, frames: Iterable[Outgoing], now: float) -> list[Command]:
         return [command for frame in frames for command in self._received(self.id, frame, now)]
 
     def _tick(self, now: float) -> list[Command]:
-        return super()._tick(now) + self._routed(self.router.handle(Tick(), now))
+        return super()._tick(now) + self._routed(self._router.handle(Tick(), now))
 
     def _routed(self, commands: list[Command]) -> list[Command]:
         """What the router says, without what is for clients here: they are given that by the door."""

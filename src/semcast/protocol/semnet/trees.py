@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from semcast.protocol.semnet.ports import TreePorts, acyclic
-from semcast.trees import Topology
+from semcast.trees.topology import Topology
 
 
 def router_trees(

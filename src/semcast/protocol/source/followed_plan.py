@@ -10,13 +10,12 @@ import numpy as np
 from semcast.matching.matches import Matches
 from semcast.model.message import Message, ProfileText
 from semcast.protocol.filters import Filter
-from semcast.protocol.source.routing import AWAY, Routes, Routing
+from semcast.protocol.source.routing import Routes, Routing
+from semcast.protocol.stores import AWAY
 from semcast.protocol.wire.frames import Key, PlannedTree, Switch
 
 _ROOM = 1 << 20
 """How many profiles may be in all sets whose routes are remembered."""
-
-__all__ = ["AWAY", "Following", "Routed"]
 
 
 class Routed(NamedTuple):

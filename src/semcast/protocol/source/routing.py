@@ -10,11 +10,10 @@ from semcast.matching.matches import Matches
 from semcast.model.message import unpacked
 from semcast.planning.plan import Plan, PlannedChannel
 from semcast.planning.router import ChannelBatch, Router
+from semcast.planning.schemes import scheme_of
+from semcast.protocol.stores import AWAY
 from semcast.protocol.streams import envelope_refusal
 from semcast.protocol.wire.frames import Append, Key, Switch
-
-AWAY: Key = ("", 0)
-"""Stands for no tree: what gateways are owed that are away."""
 
 Routes = tuple[tuple[Key, int], ...]
 """The trees that a message takes, each with the gateways that it reaches there, as bits."""
@@ -26,7 +25,7 @@ class Routing:
     def __init__(self, switch: Switch, source: str) -> None:
         self.epoch = switch.epoch
         self.bits = {gateway: bit for bit, gateway in enumerate(switch.gateways)}
-        self._spt = switch.scheme == "spt"
+        self._per_hop = scheme_of(switch.scheme).per_hop
         self._keys = [tree.key for tree in switch.trees]
         self._reached = [sum(1 << bit for bit in tree.gateways) for tree in switch.trees]
         self._held = [sum(1 << self.bits[gateway] for gateway in held) for _, _, held in switch.profiles]
@@ -58,7 +57,7 @@ class Routing:
             parts = [raw[at : at + width] for at in range(0, len(raw), width)]
             known = {part: self._spread(int.from_bytes(part, "little")) for part in set(parts)}
             return [known[part] for part in parts]
-        if self._spt:
+        if self._per_hop:
             return [self._wanting(matches, row) & reached for row in rows]
         return [reached] * len(rows)
 

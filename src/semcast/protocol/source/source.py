@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from semcast.model.message import Message, packed
+from semcast.planning.schemes import scheme_of
 from semcast.protocol.contract import Command, Note, Send, Settings, Sync
 from semcast.protocol.filters import Filter
 from semcast.protocol.source.ageing import Ageing
@@ -115,11 +116,11 @@ class Source:
         self.previous, self.since = (old.epoch if old else 0), self.log.end
         if old is not None:
             self._closing |= {key: self.since for key in old.trees if key not in self.following.trees}
-        masked = switch.scheme == "masked"
-        on_tree = masked or switch.scheme == "spt"
+        scheme = scheme_of(switch.scheme)
         for key, tree in self.following.trees.items():
             self._counts.setdefault(key, {})
-            self._ways[key] = _Way(masked, None if on_tree else tree.rendezvous, frozenset(tree.gateways))
+            rendezvous = None if scheme.filtered else tree.rendezvous
+            self._ways[key] = _Way(scheme.masked, rendezvous, frozenset(tree.gateways))
         self._acked = {key: place for key, place in self._acked.items() if key in self.following.trees}
         # Who is new on the trees, or back, may have less than those who have spoken so far: his acks are waited for.
         self._floor = self.log.trimmed

@@ -11,12 +11,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from semcast.protocol.semnet.node import SemanticNode
 from semcast.server.broker import BrokerHost
 from semcast.server.broker_status import link_of
 from semcast.server.coordinator import CoordinatorHost
 from semcast.server.deliveries import BUCKETS_MS
-from semcast.server.semnet_status import routing
 from semcast.server.turns import EDGES_S
 
 if TYPE_CHECKING:
@@ -129,8 +127,10 @@ def _links(found: Exposition, host: BrokerHost) -> None:
 
 
 def _router(found: Exposition, host: BrokerHost) -> None:
-    if not isinstance(host.node, SemanticNode):
+    if host.node.router is None:
         return
+    from semcast.server.semnet_status import routing
+
     status = routing(host.node.router)
     found.add("filters", "gauge", "Filters of ports, over all trees.", [({}, status["filters"])])
     found.add("filter_nodes", "gauge", "Nodes and tests of all filters.", [({}, status["filter_nodes"])])

@@ -7,25 +7,26 @@ channels and trees asks a coordinator, and is told where.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from semcast.channels.spans import places_of
 from semcast.client.messages import Received
-from semcast.planning.plan import Plan
-from semcast.protocol.broker.broker import Table
-from semcast.protocol.gateway.sessions import Session
-from semcast.protocol.semnet.node import SEMNET, SemanticNode
-from semcast.protocol.source.followed_plan import AWAY
-from semcast.protocol.source.samples import Seen
-from semcast.protocol.wire.frames import PlannedTree
+from semcast.planning.schemes import scheme_of
+from semcast.protocol.stores import AWAY
 from semcast.server.broker import BrokerHost
 from semcast.server.coordinator import CoordinatorHost
 from semcast.server.deliveries import Given
 from semcast.server.http.feeds import Feeds
 from semcast.server.http.shapes import shown
-from semcast.server.semnet_status import places
+
+if TYPE_CHECKING:
+    from semcast.planning.plan import Plan
+    from semcast.protocol.broker.broker import Table
+    from semcast.protocol.gateway.sessions import Session
+    from semcast.protocol.source.samples import Seen
+    from semcast.protocol.wire.frames import PlannedTree
 
 AnyHost = BrokerHost | CoordinatorHost
 
@@ -68,8 +69,12 @@ def elsewhere(host: AnyHost) -> dict[str, str]:
 
 def channels(host: AnyHost) -> dict[str, Any]:
     """The channels of the plan in force; at a broker those that it has to do with."""
-    if host.view.scheme == SEMNET:
-        return {"scheme": SEMNET, "channels": [], "routers": "have no channels; /treez shows what they filter by"}
+    if not scheme_of(host.view.scheme).coordinated:
+        return {
+            "scheme": host.view.scheme,
+            "channels": [],
+            "routers": "have no channels; /treez shows what they filter by",
+        }
     if isinstance(host, BrokerHost):
         source = host.node.source
         following = source.following if source is not None else None
@@ -171,14 +176,16 @@ def _followed(tree: PlannedTree, gateways: tuple[str, ...]) -> dict[str, Any]:
 
 def trees(host: AnyHost) -> dict[str, Any]:
     """Whole trees at a coordinator; at a broker its own place on each."""
-    if isinstance(host, BrokerHost) and isinstance(host.node, SemanticNode):
+    if isinstance(host, BrokerHost) and host.node.router is not None:
+        from semcast.server.semnet_status import places
+
         return {"trees": places(host.node.router), "coordinators": elsewhere(host)}
     if isinstance(host, BrokerHost):
         tables = sorted(host.node.broker.tables.items())
         return {"trees": [_place(key, table) for key, table in tables], "coordinators": elsewhere(host)}
-    if host.view.scheme == SEMNET:
+    if not scheme_of(host.view.scheme).coordinated:
         routers = {name: f"http://{member.address}/treez" for name, member in host.view.members.items()}
-        return {"scheme": SEMNET, "trees": [], "routers": routers}
+        return {"scheme": host.view.scheme, "trees": [], "routers": routers}
     deployment = host.machine.deployment
     if deployment is None:
         return {"epoch": 0, "trees": []}
@@ -210,9 +217,9 @@ def _place(key: tuple[str, int], table: Table) -> dict[str, Any]:
 
 def sessions(host: AnyHost, feeds: Feeds | None) -> dict[str, Any]:
     """Who is subscribed here, to what, and how far it is. A coordinator has those of all, without clients."""
-    if isinstance(host, CoordinatorHost) and host.view.scheme == SEMNET:
+    if isinstance(host, CoordinatorHost) and not scheme_of(host.view.scheme).coordinated:
         routers = {name: f"http://{host.view.members[name].address}/subz" for name in host.view.gateways}
-        return {"scheme": SEMNET, "subscriptions": [], "routers": routers}
+        return {"scheme": host.view.scheme, "subscriptions": [], "routers": routers}
     if isinstance(host, CoordinatorHost):
         deployment = host.machine.deployment
         wanted = deployment.wanted if deployment is not None else {}
