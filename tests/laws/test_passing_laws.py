@@ -16,6 +16,7 @@ from semcast.protocol.broker.broker import Broker
 from semcast.protocol.broker.forwarding import Crossing
 from semcast.protocol.broker.forwarding_kernels import is_text
 from semcast.protocol.contract import Command, Local, Note, Passed, Received, Send
+from semcast.protocol.results import MessagesShed
 from semcast.protocol.wire.codec import Decoder, decode, encode
 from semcast.protocol.wire.frames import AnyFrame, Beat, Data, Entry, Install, Key, Leg, Tally, TreeLink
 from semcast.protocol.wire.framing import FrameError
@@ -105,8 +106,8 @@ class Outcome:
                     self.streams[to] = self.streams.get(to, b"") + part
                 case Send(to, frame):
                     self.streams[to] = self.streams.get(to, b"") + encode(frame)
-                case Note("shed", details):
-                    self.shed[details["to"]] = self.shed.get(details["to"], 0) + details["messages"]
+                case MessagesShed(to, messages):
+                    self.shed[to] = self.shed.get(to, 0) + messages
                 case Note("dropped", details):
                     self.dropped.append(details)
 

@@ -69,6 +69,11 @@ def only(commands: Iterable[Command], kind: type[Kind]) -> Kind:
     return frame
 
 
+def results(commands: Iterable[Command], kind: type[Kind]) -> list[Kind]:
+    """What a machine reports, of one kind."""
+    return [command for command in commands if isinstance(command, kind)]
+
+
 def notes(commands: Iterable[Command], what: str) -> list[dict[str, Any]]:
     return [command.details for command in commands if isinstance(command, Note) and command.what == what]
 

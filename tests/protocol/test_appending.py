@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from semcast.model.message import Message, unpacked
 from semcast.protocol.client.appender import Appender
-from semcast.protocol.contract import Command, Note, Received, Send, Synced, Tick
+from semcast.protocol.contract import AppendFrame, Command, Received, Send, Synced, Tick
 from semcast.protocol.node import Node
+from semcast.protocol.results import Appended, AppendRefused, AppendTrouble
 from semcast.protocol.wire.frames import Publish, Published, Refused
-from tests.protocol.playbook import KEY, SETTINGS, entry, install, lease, notes, planned, play, source_node, switch
+from tests.protocol.playbook import KEY, SETTINGS, entry, install, lease, planned, play, results, source_node, switch
 
 BASE = 7 << 32
 
@@ -37,17 +38,17 @@ def said(commands: list[Command]) -> list[int]:
 
 def test_few_frames_are_under_way_and_room_is_used_when_it_is_there() -> None:
     machine = appender()
-    sent = [said(machine.append(frame(10 * number, 10), 0.0)) for number in range(6)]
+    sent = [said(machine.handle(AppendFrame(frame(10 * number, 10)), 0.0)) for number in range(6)]
     assert sent == [[0], [10], [20], [30], [], []]
     commands = play(machine, ("s", Published("q/0", BASE + 19)))
     assert said(commands) == [40, 50]
-    assert notes(commands, "appended") == [{"through": BASE + 19}]
+    assert results(commands, Appended) == [Appended(BASE + 19)]
     assert machine.waiting == 4
 
 
 def test_what_is_not_answered_is_said_again_ever_more_patiently() -> None:
     machine = appender()
-    machine.append(frame(0, 10), 0.0)
+    machine.handle(AppendFrame(frame(0, 10)), 0.0)
     once = SETTINGS.resend_s
     assert said(machine.handle(Tick(), once / 2)) == []
     assert said(machine.handle(Tick(), once)) == [0]
@@ -57,18 +58,18 @@ def test_what_is_not_answered_is_said_again_ever_more_patiently() -> None:
 
 def test_a_message_that_is_never_taken_ends_it() -> None:
     machine = appender()
-    machine.append(frame(0, 10), 0.0)
+    machine.handle(AppendFrame(frame(0, 10)), 0.0)
     commands = play(machine, ("s", Refused("q/0", BASE, "no topic", unfit=BASE + 3)))
-    assert notes(commands, "refused") == [{"number": BASE + 3, "reason": "no topic"}]
-    assert machine.append(frame(10, 10), 0.0) == []
+    assert results(commands, AppendRefused) == [AppendRefused(BASE + 3, "no topic")]
+    assert machine.handle(AppendFrame(frame(10, 10)), 0.0) == []
     assert machine.handle(Tick(), 99.0) == []
 
 
 def test_a_source_without_a_lease_is_asked_again() -> None:
     machine = appender()
-    machine.append(frame(0, 10), 0.0)
+    machine.handle(AppendFrame(frame(0, 10)), 0.0)
     commands = play(machine, ("s", Refused("q/0", BASE, "the source has no lease")))
-    assert [note["reason"] for note in notes(commands, "trouble")] == ["the source has no lease"]
+    assert commands == [AppendTrouble("the source has no lease")]
     assert said(machine.handle(Tick(), SETTINGS.resend_s)) == [0]
 
 
@@ -98,7 +99,7 @@ def _run(node: Node, sizes: list[int], total: int, fate: list[str], steps: int) 
     first = 0
     while first < total:
         size = min(sizes[first % len(sizes)], total - first)
-        todo += machine.append(frame(first, size), now)
+        todo += machine.handle(AppendFrame(frame(first, size)), now)
         first += size
     while machine.waiting:
         if not todo:
@@ -107,7 +108,7 @@ def _run(node: Node, sizes: list[int], total: int, fate: list[str], steps: int) 
             continue
         command = todo.pop(0)
         if not isinstance(command, Send):
-            assert isinstance(command, Note)
+            assert isinstance(command, Appended | AppendTrouble)
             continue
         if steps == 0:
             return False

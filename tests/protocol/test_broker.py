@@ -7,6 +7,7 @@ import pytest
 from semcast.protocol.broker.broker import Broker, narrowed
 from semcast.protocol.contract import Command, Congested, Relieved
 from semcast.protocol.node import Node
+from semcast.protocol.results import MessagesShed
 from semcast.protocol.wire.frames import Ack, Data, Entry, Installed, Key, Leg, Tally, TreeLink
 from tests.protocol.playbook import (
     KEY,
@@ -21,6 +22,7 @@ from tests.protocol.playbook import (
     notes,
     only,
     play,
+    results,
     sends,
     tally,
     tick,
@@ -235,7 +237,7 @@ def test_a_congested_child_is_shed_and_its_siblings_are_not(middle: Node) -> Non
     play(middle, Congested("g0"))
     commands = play(middle, ("s", data(1, 2, masks=(3, 3))))
     assert [to for to, _ in sends(commands, Data)] == ["g1"]
-    assert notes(commands, "shed") == [{"to": "g0", "messages": 2}]
+    assert results(commands, MessagesShed) == [MessagesShed("g0", 2)]
     play(middle, Relieved("g0"))
     assert [to for to, _ in sends(play(middle, ("s", data(3, masks=(3,)))), Data)] == ["g0", "g1"]
 

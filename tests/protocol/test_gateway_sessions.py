@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from semcast.protocol.node import Node
+from semcast.protocol.results import SessionExpired
 from semcast.protocol.wire.frames import (
     Attached,
     Beat,
@@ -29,9 +30,9 @@ from tests.protocol.playbook import (
     frames,
     gateway_node,
     install,
-    notes,
     only,
     play,
+    results,
     sends,
     tally,
     tick,
@@ -59,9 +60,9 @@ def test_what_is_not_taken_is_said_again(gateway: Node) -> None:
 def test_a_session_ends_when_its_client_is_silent_for_too_long(gateway: Node) -> None:
     play(gateway, ("other", attach("y", durable=True, expiry_s=100.0)))
     commands = tick(gateway, 4 * SETTINGS.dead_s + 0.1)
-    assert notes(commands, "expired") == [{"session": "x"}]
-    assert notes(tick(gateway, 99), "expired") == []
-    assert notes(tick(gateway, 101), "expired") == [{"session": "y"}]
+    assert results(commands, SessionExpired) == [SessionExpired("x")]
+    assert results(tick(gateway, 99), SessionExpired) == []
+    assert results(tick(gateway, 101), SessionExpired) == [SessionExpired("y")]
     assert asked(gateway, 102) == []
     assert only(play(gateway, ("sub", Taken("x", BASE))), ProtocolError)
 

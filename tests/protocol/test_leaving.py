@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Tick
+from semcast.protocol.contract import EndSubscription, Tick
 from semcast.protocol.node import Node
+from semcast.protocol.results import SessionEnded, TermRefused
 from semcast.protocol.wire.frames import Attach, Attached, Caught, Detach, Detached, Fill, Repair, Taken, Welcome
 from semcast.sim.stores import MemoryNotes
 from tests.protocol.gateways import BASE, attach, delivered, joined, live
-from tests.protocol.playbook import SETTINGS, body, data, frames, notes, only, play, sends, tick, topic
+from tests.protocol.playbook import SETTINGS, body, data, frames, only, play, results, sends, tick, topic
 
 # --- terms
 
@@ -22,7 +23,7 @@ def test_a_term_that_leaps_is_refused_and_the_next_honest_one_is_heard(first: in
     play(node, ("c", Welcome(first, 0.0)))
     known = node.term
     commands = play(node, ("c", Welcome(1 << 60, 0.0)))
-    assert [note["term"] for note in notes(commands, "refused")] == [1 << 60]
+    assert [refused.term for refused in results(commands, TermRefused)] == [1 << 60]
     assert node.term == known
     assert kept.get("term") == b"%d" % known  # nor does it come back with a restart
     play(node, ("c", Welcome(known + 1000, 0.0)))
@@ -121,14 +122,14 @@ def test_a_client_that_leaves_tells_every_gateway_what_it_took_and_waits_for_all
     client = subscriber(together=True)
     for gateway, base in (("g0", 5), ("g1", 9)):
         play(client, (gateway, Attached("x", 0, (("s", 10),), base)))
-    client.detach(keep=True)
+    play(client, EndSubscription(keep=True))
     told = dict(sends(tick(client, 1.0), Detach))
     assert told == {
         "g0": Detach("x", True, 5, (("s", 10),)),
         "g1": Detach("x", True, 9, (("s", 10),)),
     }
-    assert notes(play(client, ("g0", Detached("x"))), "detached") == []
-    assert len(notes(play(client, ("g1", Detached("x"))), "detached")) == 1
+    assert results(play(client, ("g0", Detached("x"))), SessionEnded) == []
+    assert len(results(play(client, ("g1", Detached("x"))), SessionEnded)) == 1
 
 
 def test_lives_of_a_subscription_differ() -> None:

@@ -7,6 +7,7 @@ import pytest
 from semcast.protocol.broker.forwarding import ROOM, Crossing
 from semcast.protocol.contract import Command, Congested, Local, Note, Passed, Received, Relieved
 from semcast.protocol.node import Node
+from semcast.protocol.results import MessagesShed, Result
 from semcast.protocol.wire.codec import decode, encode
 from semcast.protocol.wire.frames import AnyFrame, Data
 from semcast.protocol.wire.framing import FrameError
@@ -100,7 +101,7 @@ def test_tables_that_come_between_data_count_for_what_comes_after_them(middle: N
 def test_a_congested_link_is_shed_once_per_run_and_its_siblings_are_not(middle: Node) -> None:
     play(middle, Congested("g0"))
     found = feed(middle, data(1, 2, masks=(3, 3)), data(3, masks=(3,)), data(4, masks=(2,)))
-    assert [one for one in found if isinstance(one, Note)] == [Note("shed", {"to": "g0", "messages": 3})]
+    assert [one for one in found if isinstance(one, Result)] == [MessagesShed("g0", 3)]
     assert list(passed(found)) == ["g1"]
     play(middle, Relieved("g0"))
     assert list(passed(feed(middle, data(5, masks=(3,))))) == ["g0", "g1"]
@@ -127,7 +128,7 @@ def test_what_is_too_large_for_a_pass_is_split_by_itself(middle: Node) -> None:
     found = feed(middle, data(0, masks=(1,)), large, data(3, masks=(1,)))
     assert passed([found[0]]) == {"g0": [data(0, masks=(1,))]}
     assert passed([found[1]]) == {"g0": [Data(KEY, 1, "s", (1, 2), (1, 1), (bytes(ROOM), b"x"))]}
-    assert found[2] == Note("shed", {"to": "g1", "messages": 1})
+    assert found[2] == MessagesShed("g1", 1)
     assert passed([found[3]]) == {"g0": [data(3, masks=(1,))]}
 
 

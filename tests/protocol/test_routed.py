@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from semcast.model.message import Message, ProfileText, packed, unpacked
 from semcast.protocol.client.appender import Appender
-from semcast.protocol.contract import Command, Note, Received, Send, Sync, Synced, Tick
+from semcast.protocol.contract import AppendFrame, Command, Received, ResumeAppending, Send, Sync, Synced, Tick
 from semcast.protocol.filters import Filter
 from semcast.protocol.node import Node
+from semcast.protocol.results import PlanStale
 from semcast.protocol.source.followed_plan import Following
 from semcast.protocol.source.routing import append_frame
 from semcast.protocol.stores import AWAY
@@ -27,10 +28,10 @@ from tests.protocol.playbook import (
     frames,
     install,
     lease,
-    notes,
     only,
     planned,
     play,
+    results,
     source_node,
     switch,
 )
@@ -128,11 +129,11 @@ def appender() -> Appender:
 
 def test_routed_by_an_old_plan_it_stops_and_goes_on_with_what_was_routed_anew() -> None:
     machine = appender()
-    machine.append(routed(plan(1), 0, "a"), 0.0)
+    machine.handle(AppendFrame(routed(plan(1), 0, "a")), 0.0)
     commands = play(machine, ("s", Refused("q", 0, "old", epoch=2)))
-    assert notes(commands, "stale") == [{"epoch": 2}]
+    assert results(commands, PlanStale) == [PlanStale(2)]
     assert machine.handle(Tick(), 99.0) == []
-    again = machine.resume([routed(plan(2), 0, "a")], 0.0)
+    again = machine.handle(ResumeAppending([routed(plan(2), 0, "a")]), 0.0)
     assert [frame.epoch for frame in frames(again, Append)] == [2]
     assert play(machine, ("s", Refused("q", 0, "old", epoch=2))) == []  # an answer to what was said before
 
@@ -151,7 +152,7 @@ def test_every_message_is_logged_once_by_the_plan_that_counts_where_it_stands(
     todo: list[Command] = []
     first = 0
     for size in sizes:
-        todo += machine.append(routed(told, first, *topics[:size]), now)
+        todo += machine.handle(AppendFrame(routed(told, first, *topics[:size])), now)
         first += size
     while machine.waiting:
         if not todo:
@@ -159,10 +160,10 @@ def test_every_message_is_logged_once_by_the_plan_that_counts_where_it_stands(
             todo = machine.handle(Tick(), now)
             continue
         command = todo.pop(0)
-        if isinstance(command, Note) and command.what == "stale":
+        if isinstance(command, PlanStale):
             told = plan(epoch)
             anew = [routed(told, old.first, *_topics(old)) for old in machine.frames if isinstance(old, Append)]
-            todo += machine.resume(anew, now)
+            todo += machine.handle(ResumeAppending(anew), now)
         if not isinstance(command, Send):
             continue
         if turns and turns.pop(0):

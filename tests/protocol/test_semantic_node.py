@@ -9,6 +9,7 @@ import pytest
 from semcast.model.message import Message, ProfileText, packed, unpacked
 from semcast.profiles.semantic import parse
 from semcast.protocol.contract import Command, Congested, Relieved, Settings, Synced, Tick
+from semcast.protocol.results import MessagesShed
 from semcast.protocol.semnet.node import SemanticNode
 from semcast.protocol.semnet.source import body_of
 from semcast.protocol.streams import Stream, Streams
@@ -28,7 +29,7 @@ from semcast.protocol.wire.frames import (
 from semcast.protocol.wire.frames.semantic import Interest, Packet
 from semcast.sim.stores import MemoryLog, MemoryNotes
 from semcast.trees.topology import Broker, Link, Topology
-from tests.protocol.playbook import frames, notes, only, play, sends, tick
+from tests.protocol.playbook import frames, only, play, results, sends, tick
 from tests.protocol.test_semantic_router import packet
 
 LINE = Topology.of(
@@ -128,7 +129,7 @@ def test_a_neighbour_that_cannot_keep_up_is_spared_and_that_is_counted() -> None
     play(node, Congested("g"))
     second = comes(node, 2, by="s")
     assert not frames(second, Packet)
-    assert notes(second, "shed") == [{"messages": 1}]
+    assert [one.messages for one in results(second, MessagesShed)] == [1]
     play(node, Relieved("g"))
     assert frames(comes(node, 3, by="s"), Packet)
 

@@ -7,6 +7,15 @@ from itertools import groupby
 import pytest
 
 from semcast.protocol.client.subscriber import Subscriber
+from semcast.protocol.contract import ConfirmTaken, EndSubscription, ReplaceProfile
+from semcast.protocol.results import (
+    Delivered,
+    MessagesLost,
+    SessionEnded,
+    SessionUnknown,
+    SubscriptionRefused,
+    WentLive,
+)
 from semcast.protocol.wire.frames import (
     Attach,
     Attached,
@@ -18,7 +27,7 @@ from semcast.protocol.wire.frames import (
     ProtocolError,
     Taken,
 )
-from tests.protocol.playbook import SETTINGS, body, frames, notes, only, play, sends, tick, topic
+from tests.protocol.playbook import SETTINGS, body, frames, only, play, results, sends, tick, topic
 
 AGAIN = SETTINGS.resend_s + 0.01
 DEAD = SETTINGS.dead_s + 0.01
@@ -45,7 +54,7 @@ def progress(sequence: int, through: int) -> Progress:
 
 
 def delivered(commands: list[object]) -> list[int]:
-    return [details["number"] for details in notes(commands, "delivered")]  # type: ignore[arg-type]
+    return [result.number for result in results(commands, Delivered)]  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -66,13 +75,13 @@ def test_a_subscription_is_asked_for_until_it_is_live() -> None:
     assert (asked.session, asked.profile, asked.cursor, asked.base) == ("x", topic("a"), (), None)
     assert frames(tick(client, SETTINGS.resend_s / 2), Attach) == []
     assert frames(tick(client, AGAIN), Attach) == [asked]
-    live = {"version": 0, "positions": {"s": 10}, "expected_delay_ms": None}
-    assert notes(play(client, ("g0", attached())), "live") == [live]
+    live = WentLive(0, {"s": 10}, None)
+    assert results(play(client, ("g0", attached())), WentLive) == [live]
     assert frames(tick(client, 9), Attach) == []
 
 
 def test_live_is_said_once_however_often_it_is_heard(client: Subscriber) -> None:
-    assert notes(play(client, ("g0", attached())), "live") == []
+    assert results(play(client, ("g0", attached())), WentLive) == []
 
 
 def test_what_does_not_come_from_its_gateway_is_not_heard(client: Subscriber) -> None:
@@ -143,7 +152,9 @@ def test_who_has_one_gateway_stays_with_it(client: Subscriber) -> None:
 
 def test_a_gateway_that_does_not_know_the_session_any_more_is_asked_anew(client: Subscriber) -> None:
     play(client, ("g0", deliver(1, 11)), ("g0", progress(2, 12)), at=1.0)
-    assert notes(play(client, ("g0", ProtocolError("session x is not known here")), at=1.0), "error")
+    assert results(
+        play(client, ("g0", ProtocolError("the session is not known here", "x", unknown=True)), at=1.0), SessionUnknown
+    )
     assert delivered(play(client, ("g0", deliver(3, 13)), at=1.0)) == []  # from before, not in sequence with what comes
     asked = only(tick(client, 1.1), Attach)
     assert (asked.base, asked.cursor) == (None, (("s", 12),))
@@ -160,7 +171,7 @@ def test_progress_moves_the_cursor_and_never_back(client: Subscriber) -> None:
 def test_a_gap_is_told_once_and_only_for_what_the_client_lacks(client: Subscriber) -> None:
     play(client, ("g0", progress(1, 20)))
     commands = play(client, ("g0", Gap("x", BASE + 2, "s", 15, 30)), ("g0", Gap("x", BASE + 3, "s", 15, 30)))
-    assert notes(commands, "gap") == [{"source": "s", "first": 20, "through": 30}]
+    assert results(commands, MessagesLost) == [MessagesLost("s", 20, 30)]
     assert client.cursor == {"s": 30}
 
 
@@ -205,18 +216,18 @@ def test_a_gateway_that_begins_later_than_the_first_is_asked_to_begin_where_that
 
 
 def test_a_replacement_is_asked_for_where_the_client_is_attached(client: Subscriber) -> None:
-    client.replace(topic("b"))
+    play(client, ReplaceProfile(topic("b")))
     asked = only(tick(client, 1), Attach)
     assert (asked.profile, asked.version, asked.before, asked.until, asked.base) == (
         topic("b"), 1, topic("a"), (), BASE,
     )  # fmt: skip
-    assert notes(play(client, ("g0", attached(0))), "live") == []
-    (live,) = notes(play(client, ("g0", attached(1, at=30, behind=10))), "live")
-    assert (live["version"], live["positions"]) == (1, {"s": 30})
+    assert results(play(client, ("g0", attached(0))), WentLive) == []
+    (live,) = results(play(client, ("g0", attached(1, at=30, behind=10))), WentLive)
+    assert (live.version, live.positions) == (1, {"s": 30})
 
 
 def test_a_client_that_moves_after_a_replacement_says_where_the_earlier_profile_ended(client: Subscriber) -> None:
-    client.replace(topic("b"))
+    play(client, ReplaceProfile(topic("b")))
     tick(client, 1)
     play(client, ("g0", attached(1, at=30, behind=10)), at=1.0)
     asked = only(tick(client, 1.0 + DEAD), Attach)
@@ -224,7 +235,7 @@ def test_a_client_that_moves_after_a_replacement_says_where_the_earlier_profile_
 
 
 def test_the_earlier_profile_is_forgotten_when_the_cursor_has_passed_its_end(client: Subscriber) -> None:
-    client.replace(topic("b"))
+    play(client, ReplaceProfile(topic("b")))
     tick(client, 1)
     play(client, ("g0", attached(1, at=30, behind=10)), ("g0", progress(1, 30)), at=1.0)
     asked = only(tick(client, 1.0 + DEAD), Attach)
@@ -233,9 +244,9 @@ def test_the_earlier_profile_is_forgotten_when_the_cursor_has_passed_its_end(cli
 
 def test_a_second_replacement_is_asked_for_when_the_first_is_over(client: Subscriber) -> None:
     """A gateway is told of one earlier profile; where both were pending, what the first counted for would be lost."""
-    client.replace(topic("b"))
-    client.replace(topic("c"))
-    client.replace(topic("d"))
+    play(client, ReplaceProfile(topic("b")))
+    play(client, ReplaceProfile(topic("c")))
+    play(client, ReplaceProfile(topic("d")))
     assert only(tick(client, 1), Attach).profile == topic("b")
     play(client, ("g0", attached(1, at=30, behind=10)))
     assert frames(tick(client, 2), Attach) == []
@@ -247,7 +258,7 @@ def test_a_second_replacement_is_asked_for_when_the_first_is_over(client: Subscr
 def test_what_was_never_live_is_replaced_at_once_and_nothing_is_owed_for_it() -> None:
     client = subscriber("g0")
     tick(client, 0)
-    client.replace(topic("b"))
+    play(client, ReplaceProfile(topic("b")))
     asked = only(tick(client, AGAIN), Attach)
     assert (asked.profile, asked.version, asked.before) == (topic("b"), 1, None)
 
@@ -255,40 +266,40 @@ def test_what_was_never_live_is_replaced_at_once_and_nothing_is_owed_for_it() ->
 def test_a_profile_that_goes_live_while_another_is_asked_for_counts_until_that_is_live() -> None:
     client = subscriber("g0", "g1")
     tick(client, 0)
-    client.replace(topic("b"))
-    assert [live["version"] for live in notes(play(client, ("g0", attached(0))), "live")] == [0]
+    play(client, ReplaceProfile(topic("b")))
+    assert [live.version for live in results(play(client, ("g0", attached(0))), WentLive)] == [0]
     asked = only(tick(client, 0.1 + DEAD), Attach)  # at the other gateway
     assert (asked.profile, asked.before, asked.until, asked.cursor) == (topic("b"), topic("a"), (), (("s", 10),))
 
 
 def test_a_replacement_that_a_gateway_refuses_can_be_replaced(client: Subscriber) -> None:
-    client.replace(topic("*"))
+    play(client, ReplaceProfile(topic("*")))
     tick(client, 1)
     play(client, ("g0", ProtocolError("session x: no profile")))
-    client.replace(topic("b"))
+    play(client, ReplaceProfile(topic("b")))
     asked = only(tick(client, 2), Attach)
     assert (asked.profile, asked.version, asked.before) == (topic("b"), 2, topic("a"))
 
 
 def test_leaving_is_said_to_every_gateway_until_that_one_has_heard_it(client: Subscriber) -> None:
-    client.detach()
+    play(client, EndSubscription())
     assert [to for to, _ in sends(tick(client, 1), Detach)] == ["g0", "g1"]
     assert tick(client, 1.1) == []
-    assert len(notes(play(client, ("g0", Detached("x"))), "detached")) == 1
+    assert len(results(play(client, ("g0", Detached("x"))), SessionEnded)) == 1
     assert [to for to, _ in sends(tick(client, 1 + AGAIN), Detach)] == ["g1"]
-    assert notes(play(client, ("g1", Detached("x"))), "detached") == []
+    assert results(play(client, ("g1", Detached("x"))), SessionEnded) == []
     assert tick(client, 9) == []
 
 
 def test_who_is_leaving_takes_nothing_more(client: Subscriber) -> None:
-    client.detach()
+    play(client, EndSubscription())
     assert play(client, ("g0", deliver(1, 11))) == []
 
 
 def test_who_moves_on_ends_his_session_where_he_was(client: Subscriber) -> None:
     assert sends(tick(client, DEAD), Detach) == []  # said at the next tick, when it is elsewhere
     assert [to for to, _ in sends(tick(client, DEAD + 0.1), Detach)] == ["g0"]
-    assert notes(play(client, ("g0", Detached("x"))), "detached") == []
+    assert results(play(client, ("g0", Detached("x"))), SessionEnded) == []
     assert sends(tick(client, DEAD + 2), Detach) == []
 
 
@@ -299,7 +310,7 @@ def test_a_message_counts_as_taken_when_the_client_has_done_with_it() -> None:
     assert delivered(play(made, ("g0", deliver(1, 11)))) == [11]
     play(made, ("g0", progress(2, 12)))
     assert [taken.sequence for taken in frames(tick(made, 1), Taken)] == [BASE]
-    made.confirm()
+    play(made, ConfirmTaken())
     assert [taken.sequence for taken in frames(tick(made, 2), Taken)] == [BASE + 2]
 
 
@@ -323,4 +334,4 @@ def test_who_hears_of_a_later_beginning_than_he_knows_asks_again(client: Subscri
 
 def test_an_error_of_another_session_is_not_heard(client: Subscriber) -> None:
     assert play(client, ("g0", ProtocolError("no profile", "y"))) == []
-    assert notes(play(client, ("g0", ProtocolError("no profile", "x"))), "error") == [{"reason": "no profile"}]
+    assert play(client, ("g0", ProtocolError("no profile", "x"))) == [SubscriptionRefused("no profile")]

@@ -11,13 +11,14 @@ import pytest
 from semcast.protocol.broker.acks import AckTable, Positions
 from semcast.protocol.broker.broker import Broker, Forwarded, Table, narrowed
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Command, Note, Send, Sync
+from semcast.protocol.contract import Command, Send, Sync
 from semcast.protocol.coordinator.coordinator import Coordinator
 from semcast.protocol.coordinator.ledger import Ledger
 from semcast.protocol.coordinator.overlay import Overlay as KnownOverlay
 from semcast.protocol.gateway.inbox import Inbox, Members
 from semcast.protocol.gateway.register import Register
 from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.results import Delivered
 from semcast.protocol.source.followed_plan import Following, Routed
 from semcast.protocol.source.source import Source
 from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
@@ -130,7 +131,7 @@ def keeps_what_came_twice(patch: Patch) -> None:
     def took(self: Subscriber, frame: Deliver | Progress | Gap) -> list[Command]:
         if not isinstance(frame, Deliver):
             return plain(self, frame)
-        return [Note("delivered", {"source": frame.source, "number": frame.number, "body": frame.body})]
+        return [Delivered(frame.source, frame.number, frame.body)]
 
     patch.setattr(Subscriber, "_took", took)
 

@@ -12,7 +12,7 @@ from semcast.matching.semantic import descriptor as read
 from semcast.matching.semantic import evaluate
 from semcast.model import SemcastError
 from semcast.profiles.semantic import Expression, Node, parse
-from semcast.protocol.semnet.clients import SemanticProducer
+from semcast.protocol.contract import OfferPacket
 from semcast.protocol.semnet.ports import Filters
 from semcast.protocol.semnet.router import RouterSettings, SemanticRouter
 from semcast.sim.faults import Crash
@@ -119,10 +119,9 @@ def test_after_routers_have_come_back_all_is_delivered_again() -> None:
     assert run.faults > 3
     run.driver.agenda.run(20.0)
     producer = run.driver.parties["p0"]
-    assert isinstance(producer.machine, SemanticProducer)
     before, contents = len(run.got), [descriptor([first, second, 0]) for first in range(4) for second in range(4)]
     for number, content in enumerate(contents):
-        run.driver.do(producer, producer.machine.offer(content, b"late %d" % number))
+        run.driver.feed(producer, OfferPacket(content, b"late %d" % number))
     run.driver.agenda.run(23.0)
     wanted = {
         (user, b"late %d" % number)

@@ -11,7 +11,8 @@ import pytest
 
 from semcast.model import SemcastError
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Command, Event, Note, Received
+from semcast.protocol.contract import Command, Event, Received
+from semcast.protocol.results import Delivered
 from semcast.protocol.wire.frames import Deliver
 from semcast.sim.faults import Crash, Loss, StoreCut
 from semcast.sim.random_runs import random_scenario
@@ -101,7 +102,7 @@ def test_a_subscriber_that_forgets_what_it_has_is_found_out(monkeypatch: pytest.
 
     def twice(self: Subscriber, event: Event, now: float) -> list[Command]:
         commands = plain(self, event, now)
-        return commands + [command for command in commands if isinstance(command, Note) and command.what == "delivered"]
+        return commands + [command for command in commands if isinstance(command, Delivered)]
 
     monkeypatch.setattr(Subscriber, "handle", twice)
     assert {found.law for found in run(scenario()).violations} == {"once"}
@@ -113,7 +114,7 @@ def test_a_subscriber_that_loses_a_message_is_found_out(monkeypatch: pytest.Monk
     def deaf(self: Subscriber, event: Event, now: float) -> list[Command]:
         commands = plain(self, event, now)
         lost = isinstance(event, Received) and isinstance(event.frame, Deliver) and event.frame.number % 5 == 0
-        return [command for command in commands if not (lost and isinstance(command, Note))]
+        return [command for command in commands if not (lost and isinstance(command, Delivered))]
 
     monkeypatch.setattr(Subscriber, "handle", deaf)
     assert {found.law for found in run(scenario()).violations} == {"nothing is missed"}

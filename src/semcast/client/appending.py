@@ -9,7 +9,8 @@ from semcast.client.subscription import Refused
 from semcast.model import SemcastError
 from semcast.net.runner import Runner
 from semcast.protocol.client.appender import Appender
-from semcast.protocol.contract import Command, Note, Received, Send
+from semcast.protocol.contract import AppendFrame, Command, Received, ResumeAppending, Send
+from semcast.protocol.results import Appended, AppendRefused, AppendTrouble, PlanStale
 from semcast.protocol.wire.frames import AnyFrame, Append, Publish
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Appending:
         ``frames``, with which ``resume`` goes on, and this one.
         """
         await self._until(_ROOM, patience_s)
-        self._do(self._machine.append(frame, self._loop.time()))
+        self._runner.feed(AppendFrame(frame))
 
     async def drained(self, patience_s: float = PATIENCE_S) -> None:
         """Wait until everything is durable."""
@@ -69,7 +70,7 @@ class Appending:
     def resume(self, frames: list[Append]) -> None:
         """Go on with the same messages, routed by another plan."""
         self._error = None
-        self._do(self._machine.resume(frames, self._loop.time()))
+        self._runner.feed(ResumeAppending(frames))
 
     async def stop(self) -> None:
         await self._runner.stop()
@@ -92,24 +93,20 @@ class Appending:
 
     def _do(self, commands: list[Command]) -> None:
         for command in commands:
-            if isinstance(command, Send):
-                self._party.say(command.to, command.frame)
-            elif isinstance(command, Note):
-                self._noted(command)
-
-    def _noted(self, note: Note) -> None:
-        match note.what:
-            case "appended":
-                self.through = note.details["through"]
-                self._news.set()
-            case "trouble":
-                self._trouble = note.details["reason"]
-            case "stale":
-                self._error = Stale(note.details["epoch"])
-                self._news.set()
-            case "refused":
-                self._error = Refused(note.details["reason"])
-                self._news.set()
+            match command:
+                case Send(to, frame):
+                    self._party.say(to, frame)
+                case Appended(through):
+                    self.through = through
+                    self._news.set()
+                case AppendTrouble(reason):
+                    self._trouble = reason
+                case PlanStale(epoch):
+                    self._error = Stale(epoch)
+                    self._news.set()
+                case AppendRefused(_, reason):
+                    self._error = Refused(reason)
+                    self._news.set()
 
     def _failed(self, error: BaseException) -> None:
         self._error = SemcastError(f"appending cannot go on: {error}")

@@ -14,7 +14,8 @@ from semcast.model import SemcastError
 from semcast.model.message import Message
 from semcast.net.runner import Runner
 from semcast.protocol.client.publisher import Publisher
-from semcast.protocol.contract import Command, Note, Received, Send
+from semcast.protocol.contract import Command, PublishMessages, Received, Send
+from semcast.protocol.results import MessageRefused, MessagesPublished, PublisherBehind
 from semcast.protocol.wire.frames import AnyFrame
 from semcast.protocol.wire.frames import Refused as Declined
 
@@ -117,33 +118,35 @@ class Publishing:
         new, self._new = self._new, []
         batch = self._party.settings.batch
         for first in range(0, len(new), batch):
-            if not self._runner.over:
-                self._do(self._machine.publish(new[first : first + batch], self._loop.time()))
+            self._runner.feed(PublishMessages(new[first : first + batch]))
 
     def _do(self, commands: list[Command]) -> None:
         for command in commands:
-            if isinstance(command, Send):
-                self._party.say(command.to, command.frame)
-            elif isinstance(command, Note) and command.what == "published":
-                self._published(**command.details)
-            elif isinstance(command, Note) and command.what == "refused":
-                place = command.details["place"]
-                receipt = self._receipts[place]
-                del self._receipts[place]
-                if receipt is not None and not receipt.done():
-                    receipt.set_exception(Refused(command.details["reason"]))
-            elif isinstance(command, Note) and command.what == "behind":
-                self._runner.fail(OutOfTurn(**command.details))  # the source would say so for ever
+            match command:
+                case Send(to, frame):
+                    self._party.say(to, frame)
+                case MessagesPublished():
+                    self._published(command)
+                case MessageRefused(place, reason):
+                    self._refused(place, reason)
+                case PublisherBehind(expected):
+                    self._runner.fail(OutOfTurn(expected))  # the source would say so for ever
         if len(self._receipts) < _WAITING // 2:
             self._room.set()
         if not self._receipts:
             self._idle.set()
 
-    def _published(self, first: int, through: int, position: int, together: int) -> None:
-        for back in range(through - first, -1, -1):
+    def _refused(self, place: int, reason: str) -> None:
+        receipt = self._receipts[place]
+        del self._receipts[place]
+        if receipt is not None and not receipt.done():
+            receipt.set_exception(Refused(reason))
+
+    def _published(self, done: MessagesPublished) -> None:
+        for back in range(done.through - done.first, -1, -1):
             receipt = self._receipts.popleft()
             if receipt is not None and not receipt.done():
-                number = position - back if position and back < together else None
+                number = done.position - back if done.position and back < done.together else None
                 receipt.set_result(Receipt(self.source, number))
 
     def _failed(self, error: BaseException) -> None:

@@ -14,11 +14,20 @@ from semcast.model import SemcastError
 from semcast.model.message import unpacked
 from semcast.net.runner import Runner
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Command, Note, Send, Tick
+from semcast.protocol.contract import (
+    Command,
+    ConfirmTaken,
+    EndSubscription,
+    GiveBack,
+    MeetGateways,
+    ReplaceProfile,
+    Send,
+    Tick,
+)
 from semcast.protocol.contract import Received as Heard
+from semcast.protocol.results import Delivered, MessagesLost, SessionEnded, SubscriptionRefused, WentLive
 from semcast.protocol.wire.frames import AnyFrame, Deliver, Detached, Progress
-from semcast.protocol.wire.frames import Gap as Lost
-from semcast.protocol.wire.frames.clients import UNKNOWN
+from semcast.protocol.wire.frames import Gap as GapFrame
 
 if TYPE_CHECKING:
     from semcast.client.party import Party
@@ -122,7 +131,7 @@ class Subscription:
     def meet(self, gateways: Sequence[str]) -> None:
         """The overlay was still starting, and has gateways now."""
         if not self._machine.gateways:
-            self._machine.meet(gateways)
+            self._runner.feed(MeetGateways(gateways))
             if self._waiting is not None:
                 self._waiting.cancel()
             self._runner.feed(Tick())
@@ -142,7 +151,7 @@ class Subscription:
     async def replace(self, profile: str) -> None:
         """Ask for something else, atomically; returns when it counts."""
         text = self._party.streams.profile(self.stream, profile)
-        self._machine.replace(text)
+        self._runner.feed(ReplaceProfile(text))
         version = self._machine.wishes
         done = self._versions[version] = self._loop.create_future()
         await done
@@ -209,7 +218,7 @@ class Subscription:
         """All that was given out is taken, or what was given out until then."""
         if self._holding:
             self._holding = reached is not None
-            self._do(self._machine.confirm(reached))
+            self._runner.feed(ConfirmTaken(reached))
 
     async def close(self, *, keep: bool = False, taken: bool = True) -> None:
         """End the subscription; with ``keep`` a durable session stays at its gateway, to be taken up again.
@@ -232,8 +241,8 @@ class Subscription:
             return
         while not self._holding and self._given:
             message = self._given.pop()
-            self._machine.give_back(message.source, message.number)
-        self._machine.detach(keep=keep)
+            self._runner.feed(GiveBack(message.source, message.number))
+        self._runner.feed(EndSubscription(keep))
         self._runner.feed(Tick())
         try:
             async with asyncio.timeout(_LEAVING_S):
@@ -251,7 +260,7 @@ class Subscription:
         if isinstance(frame, Detached):
             self._runner.feed(Heard(sender, frame))  # what waits before it will not be read any more
         elif self._given or self._frames or (self._holding and isinstance(frame, Deliver)):
-            if isinstance(frame, Deliver | Progress | Lost):
+            if isinstance(frame, Deliver | Progress | GapFrame):
                 if (sender, frame.sequence) in self._queued or frame.sequence <= self.reached.get(sender, 0):
                     return
                 self._queued.add((sender, frame.sequence))
@@ -266,34 +275,32 @@ class Subscription:
 
     def _do(self, commands: list[Command]) -> None:
         for command in commands:
-            if isinstance(command, Send):
-                self._party.say(command.to, command.frame)
-            elif isinstance(command, Note):
-                self._noted(command)
+            match command:
+                case Send(to, frame):
+                    self._party.say(to, frame)
+                case Delivered(source, number, body):
+                    self._delivered(Received(source, number, unpacked(body)))
+                case WentLive(version, _, expected_delay_ms):
+                    self._went_live(version, expected_delay_ms)
+                case MessagesLost(source, first, through):
+                    self._lost(Gap(source, first, through))
+                case SessionEnded():
+                    self._detached.set()
+                case SubscriptionRefused(reason):
+                    self._refused(Refused(reason))
 
-    def _noted(self, note: Note) -> None:
-        details = note.details
-        match note.what:
-            case "delivered":
-                self._delivered(Received(details["source"], details["number"], unpacked(details["body"])))
-            case "live":
-                self.expected_delay_ms = details["expected_delay_ms"]
-                if not self._live.done():
-                    self._live.set_result(None)
-                for version in [version for version in self._versions if version <= details["version"]]:
-                    self._versions.pop(version).set_result(None)
-            case "gap":
-                gap = Gap(details["source"], details["first"], details["through"])
-                self.gaps.append(gap)
-                log.warning(
-                    "%s: messages %d to %d of %s are lost", self.session, gap.first + 1, gap.through, gap.source
-                )
-                if self._on_gap is not None:
-                    self._on_gap(gap)
-            case "detached":
-                self._detached.set()
-            case "error" if details["reason"] != UNKNOWN:
-                self._refused(Refused(details["reason"]))
+    def _went_live(self, version: int, expected_delay_ms: float | None) -> None:
+        self.expected_delay_ms = expected_delay_ms
+        if not self._live.done():
+            self._live.set_result(None)
+        for earlier in [asked for asked in self._versions if asked <= version]:
+            self._versions.pop(earlier).set_result(None)
+
+    def _lost(self, gap: Gap) -> None:
+        self.gaps.append(gap)
+        log.warning("%s: messages %d to %d of %s are lost", self.session, gap.first + 1, gap.through, gap.source)
+        if self._on_gap is not None:
+            self._on_gap(gap)
 
     def _delivered(self, message: Received) -> None:
         self._given.append(message)

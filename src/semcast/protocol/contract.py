@@ -1,4 +1,4 @@
-"""The contract between role machines and whatever drives them: events in, commands out.
+"""The contract between role machines and whatever drives them: events in, commands and results out.
 
 A driver owns sockets or a virtual clock, calls ``handle(event, now)`` and does what it is told. ``now`` is the
 driver's clock in seconds; it never goes back, and clocks of different brokers have nothing to do with each other.
@@ -7,12 +7,15 @@ Frames to one receiver arrive in order or not at all; some arrive twice. Nothing
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from semcast.protocol.wire.frames import AnyFrame, Data
+from semcast.model.message import Message, ProfileText
+from semcast.protocol.results import Result
+from semcast.protocol.wire.frames import AnyFrame, Append, Data, Publish
 
 if TYPE_CHECKING:
     from semcast.protocol.coordinator.orders import Made, Order
@@ -66,7 +69,92 @@ class PlanMade(msgspec.Struct, frozen=True):
     made: Made
 
 
-Event = Received | Local | Tick | Synced | Congested | Relieved | Reorganise | PlanMade
+class MeetGateways(msgspec.Struct, frozen=True):
+    """A subscriber that knew no gateway is told some."""
+
+    gateways: Sequence[str]
+
+
+class ReplaceProfile(msgspec.Struct, frozen=True):
+    """The client asks for something else; it counts from where the gateway says, at once and everywhere.
+
+    A subscriber asks for it when an earlier replacement is over: a gateway can be told of one end only. Of several
+    that wait, the last is asked for.
+    """
+
+    profile: ProfileText
+
+
+class ConfirmTaken(msgspec.Struct, frozen=True):
+    """The client has done with all that was delivered, and can be given the next.
+
+    Or with what came before ``reached``, which it read earlier: then there is more to be confirmed.
+    """
+
+    reached: Mapping[str, int] | None = None
+
+
+class GiveBack(msgspec.Struct, frozen=True, gc=False):
+    """The client does not take the message that was delivered last; it is owed again."""
+
+    source: str
+    number: int
+
+
+class EndSubscription(msgspec.Struct, frozen=True):
+    """The client leaves for good; the next tick tells all gateways that the session may have been at.
+
+    With ``keep`` the session stays at its gateways, which are told what was taken.
+    """
+
+    keep: bool = False
+
+
+class PublishMessages(msgspec.Struct, frozen=True):
+    """The client hands messages over; ``MessagesPublished`` says when they are durable."""
+
+    messages: Sequence[Message]
+
+
+class AppendFrame(msgspec.Struct, frozen=True):
+    """The client hands a frame over. Its numbers follow those of the one before."""
+
+    frame: Publish | Append
+
+
+class ResumeAppending(msgspec.Struct, frozen=True):
+    """Go on with the same messages, routed by another plan."""
+
+    frames: Sequence[Append]
+
+
+class ReplaceInterest(msgspec.Struct, frozen=True):
+    """A semantic user wants something else, or nothing (None), from the next tick on."""
+
+    profile: str | None
+
+
+class OfferPacket(msgspec.Struct, frozen=True, gc=False):
+    """A semantic producer hands a packet over."""
+
+    descriptor: bytes
+    payload: bytes
+
+
+ClientEvent = (
+    MeetGateways
+    | ReplaceProfile
+    | ConfirmTaken
+    | GiveBack
+    | EndSubscription
+    | PublishMessages
+    | AppendFrame
+    | ResumeAppending
+    | ReplaceInterest
+    | OfferPacket
+)
+"""What clients ask of their own machines."""
+Event = Received | Local | Tick | Synced | Congested | Relieved | Reorganise | PlanMade | ClientEvent
 
 
 class Send(msgspec.Struct, frozen=True, gc=False):
@@ -110,13 +198,13 @@ class MakePlan(msgspec.Struct, frozen=True):
 
 
 class Note(msgspec.Struct, frozen=True, gc=False):
-    """Something that people and tests want to know of; drivers put it into the journal."""
+    """Something that people want to know of; drivers put it into the journal and decide nothing by it."""
 
     what: str
     details: dict[str, Any] = {}
 
 
-Command = Send | Passed | Handed | Sync | MakePlan | Note
+Command = Send | Passed | Handed | Sync | MakePlan | Note | Result
 
 
 class Machine(Protocol):

@@ -12,7 +12,6 @@ from semcast.protocol.contract import (
     Congested,
     Event,
     Local,
-    Note,
     Received,
     Relieved,
     Send,
@@ -20,6 +19,7 @@ from semcast.protocol.contract import (
     Synced,
     Tick,
 )
+from semcast.protocol.results import TermRefused
 from semcast.protocol.stores import Log, Notes
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (
@@ -143,8 +143,7 @@ class Node:
                 return self._ack(frame, sender)
             case Install() | Switch() | Lease() | Live() | AskSamples() | Welcome():
                 if self._leaps(frame.term):
-                    about = {"frame": type(frame).__name__, "from": sender, "term": frame.term, "known": self.term}
-                    return [Note("refused", about)]
+                    return [TermRefused(type(frame).__name__, sender, frame.term, self.term)]
                 return self._told(sender, frame, now) if self._of_this_term(frame.term) else []
             case Publish() | Append():
                 if self.source is None:

@@ -20,6 +20,7 @@ from semcast.net.runner import Runner
 from semcast.net.view import OverlayView
 from semcast.protocol.broker.forwarding import Passage
 from semcast.protocol.contract import Command, Congested, Event, Handed, Local, Note, Passed, Received, Relieved, Send
+from semcast.protocol.results import MessagesShed, Result, TermRefused
 from semcast.protocol.wire.codec import AnyView, LegView, encode
 from semcast.protocol.wire.data_view import DataView
 from semcast.protocol.wire.frames import (
@@ -350,10 +351,14 @@ class BrokerHost(Host):
                 taker = self.near.get(command.to)
                 if taker is not None:
                     self._loop.call_soon(taker, command)
-            elif isinstance(command, Note):
-                if command.what == "refused":
+            elif isinstance(command, MessagesShed):
+                self.notes[command.name] += command.messages
+            elif isinstance(command, Result):
+                if isinstance(command, TermRefused):
                     log.warning("%s: refused %s", self.name, command.details)
-                self.notes[command.what] += command.details["messages"] if command.what == "shed" else 1
+                self.notes[command.name] += 1
+            elif isinstance(command, Note):
+                self.notes[command.what] += 1
 
     def _pass(self, passed: Passed) -> bool:
         """Write whole frames to a neighbour; was it there?"""

@@ -12,7 +12,6 @@ from semcast.model.message import ProfileText
 from semcast.protocol.contract import Handed
 from semcast.protocol.wire.frames import AnyFrame, Attach, Attached, Deliver, Detach, Progress, ProtocolError, Taken
 from semcast.protocol.wire.frames import Gap as Lost
-from semcast.protocol.wire.frames.clients import UNKNOWN
 from semcast.server.broker import BrokerHost
 
 Take = Callable[[str, Sequence[int], Sequence[bytes]], None]
@@ -116,7 +115,7 @@ class NearSubscription:
                 if first < frame.through:
                     self._on_gap(Gap(frame.source, first, frame.through))
                 self._through(frame.source, frame.through)
-            case ProtocolError(reason) if reason == UNKNOWN:
+            case ProtocolError(unknown=True):
                 self._begin_again()
             case ProtocolError(reason):
                 if not self._live.done():

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
+from typing import get_args
 
 import numpy as np
 
-from semcast.protocol.contract import Command, Event, MakePlan, Note, PlanMade, Received, Send, Sync, Synced, Tick
+from semcast.protocol.contract import (
+    ClientEvent,
+    Command,
+    Event,
+    MakePlan,
+    Note,
+    PlanMade,
+    Received,
+    Send,
+    Sync,
+    Synced,
+    Tick,
+)
 from semcast.protocol.coordinator.orders import Order
+from semcast.protocol.results import Result
 from semcast.protocol.wire.frames import AnyFrame
 from semcast.sim.clock import Agenda, Chance
 from semcast.sim.faults import AnyFault, Crash, LaneFault, Pause, Skew, Slow, StoreCut
@@ -23,6 +38,8 @@ from semcast.sim.witness import Violation
 _TICK_JITTER = 0.1
 _RESTART_S = 1.0
 _TICK = Tick()
+_UNWRITTEN = frozenset({Tick, *get_args(ClientEvent)})
+"""Events of which a journal says nothing: what a client asks shows in the frames that it sends."""
 _TOLD = (
     "key", "epoch", "source", "numbers", "number", "first", "through", "sequence", "request", "term", "revision",
     "serial", "version", "position", "positions", "lost", "reason",
@@ -33,7 +50,7 @@ _TOLD = (
 class Driver:
     """Owns the clock, the network and the parties.
 
-    ``noted`` hears what machines note, ``watched`` sees each frame of a kind that somebody watches, when it is sent.
+    ``reported`` hears machines' results, ``watched`` sees each frame of a kind that somebody watches, when it is sent.
     """
 
     def __init__(
@@ -51,7 +68,9 @@ class Driver:
         self.agenda = Agenda()
         self.meters = Meters()
         self.journal = journal
-        self.noted: Callable[[Party, Note], None] | None = None
+        self.reported: Callable[[Party, Result], None] | None = None
+        self.notes: Counter[str] = Counter()
+        """How often each note and result was given, by its name in the journal."""
         self.watched: dict[type, Callable[[Party, str, AnyFrame], None]] = {}
         self.failures: list[Violation] = []
         """Machines that raised."""
@@ -86,7 +105,7 @@ class Driver:
         """Give a machine an event and do what it says."""
         machine = party.machine
         assert machine is not None
-        if self.journal is not None and type(event) is not Tick:
+        if self.journal is not None and type(event) not in _UNWRITTEN:
             self._journal_event(party, event)
         try:
             commands = machine.handle(event, party.clock.read(self.agenda.now))
@@ -110,8 +129,12 @@ class Driver:
                 self._sync(party, command.through)  # type: ignore[union-attr]
             elif kind is MakePlan:
                 self._make_plan(party, command.order)  # type: ignore[union-attr]
+            elif kind is Note:
+                self._note(party, command.what, command.details)  # type: ignore[union-attr]
             else:
-                self._note(party, command)  # type: ignore[arg-type]
+                self._note(party, command.name, command.details)  # type: ignore[union-attr]
+                if self.reported is not None:
+                    self.reported(party, command)  # type: ignore[arg-type]
 
     def plan(self, fault: AnyFault) -> None:
         """Let a fault happen in its time."""
@@ -174,11 +197,10 @@ class Driver:
             return
         self.feed(party, event)
 
-    def _note(self, party: Party, note: Note) -> None:
+    def _note(self, party: Party, name: str, details: Mapping[str, object]) -> None:
+        self.notes[name] += 1
         if self.journal is not None:
-            self._write(party.name, note.what, **{name: _small(value) for name, value in note.details.items()})
-        if self.noted is not None:
-            self.noted(party, note)
+            self._write(party.name, name, **{field: _small(value) for field, value in details.items()})
 
     def _failed(self, party: Party, event: Event, error: Exception) -> None:
         """A machine that raises is a process that dies; somebody starts it again."""

@@ -16,7 +16,8 @@ import numpy as np
 from semcast.matching.semantic import descriptor, evaluate
 from semcast.planning.schemes import scheme_of
 from semcast.profiles.semantic import Node, parse
-from semcast.protocol.contract import Note
+from semcast.protocol.contract import OfferPacket, ReplaceInterest
+from semcast.protocol.results import PacketDelivered, Result
 from semcast.protocol.semnet.clients import SemanticProducer, SemanticUser
 from semcast.protocol.semnet.router import RouterSettings, SemanticRouter
 from semcast.protocol.semnet.trees import router_trees
@@ -101,14 +102,14 @@ class SemnetSimulation:
             water=Water(network.queue_high, network.queue_low, network.queue_bound),
             journal=Journal(sink, seed, scenario.as_dict()) if sink is not None else None,
         )
-        self.driver.noted = self._noted
+        self.driver.reported = self._reported
         self.driver.watched[Interest] = self._updated
         self.sent: dict[bytes, Sent] = {}
         self.got: list[Got] = []
         self.wishes: dict[str, Wish] = {}
         self.updates: list[tuple[float, str, str, int]] = []
         """When, from, to, bytes of the profile."""
-        self.notes: Counter[str] = Counter()
+        self.notes = self.driver.notes
         self.faults = 0
         self._prepare()
 
@@ -177,9 +178,7 @@ class SemnetSimulation:
         if wish[-1][1] is None:
             return  # it has left
         self._wish(name, profile)
-        user = self.driver.parties[name].machine
-        assert isinstance(user, SemanticUser)
-        user.replace(profile)
+        self.driver.feed(self.driver.parties[name], ReplaceInterest(profile))
 
     def _wish(self, name: str, profile: str | None) -> None:
         self.wishes.setdefault(name, Wish()).changes.append((self.driver.agenda.now, profile))
@@ -198,19 +197,16 @@ class SemnetSimulation:
 
     def _offer(self, feed: Feed, content: bytes, body: bytes) -> None:
         party = self.driver.parties[feed.name]
-        producer = party.machine
         root = descriptor(content)
-        if not party.alive or producer is None:
+        if not party.alive:
             return
-        assert isinstance(producer, SemanticProducer)
         assert isinstance(root, Node)
         self.sent[body] = Sent(self.driver.agenda.now, root)
-        self.driver.do(party, producer.offer(content, body))
+        self.driver.feed(party, OfferPacket(content, body))
 
-    def _noted(self, party: Party, note: Note) -> None:
-        self.notes[note.what] += 1
-        if note.what == "delivered":
-            self.got.append(Got(party.name, note.details["body"], self.driver.agenda.now, note.details["hops"]))
+    def _reported(self, party: Party, result: Result) -> None:
+        if isinstance(result, PacketDelivered):
+            self.got.append(Got(party.name, result.body, self.driver.agenda.now, result.hops))
 
     def _updated(self, party: Party, to: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Interest)

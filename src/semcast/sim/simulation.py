@@ -11,9 +11,17 @@ import numpy as np
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
-from semcast.protocol.client.publisher import Publisher
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Note, Reorganise
+from semcast.protocol.contract import EndSubscription, PublishMessages, Reorganise, ReplaceProfile
+from semcast.protocol.results import (
+    Delivered,
+    MessagesLost,
+    MessagesPublished,
+    Result,
+    SessionEnded,
+    SessionExpired,
+    WentLive,
+)
 from semcast.sim import cast
 from semcast.sim.campaign import Victims, drawn_faults
 from semcast.sim.cast import Cast, Client, Feed
@@ -85,10 +93,10 @@ class Simulation:
             water=Water(network.queue_high, network.queue_low, network.queue_bound),
             journal=Journal(sink, seed, scenario.as_dict()) if sink is not None else None,
         )
-        self.driver.noted = self._noted
+        self.driver.reported = self._reported
         self.witness = Witness()
         self.watch = Watch(self.driver)
-        self.notes: Counter[str] = Counter()
+        self.notes = self.driver.notes
         self._cast = Cast(scenario, self.topology, self._chances["cast"])
         self._feeds: dict[str, tuple[Feed, np.random.Generator]] = {}
         self._sent: Counter[str] = Counter()
@@ -184,20 +192,16 @@ class Simulation:
         party = self.driver.parties[name]
         if not party.alive:
             return
-        subscriber = party.machine
-        assert isinstance(subscriber, Subscriber)
         self.witness.replaced(name, profile, self.driver.agenda.now)
-        subscriber.replace(profile)
+        self.driver.feed(party, ReplaceProfile(profile))
 
     def leave(self, name: str) -> None:
         """A subscriber goes for good, unless it is down."""
         party = self.driver.parties[name]
         if not party.alive:
             return
-        subscriber = party.machine
-        assert isinstance(subscriber, Subscriber)
         self.witness.left(name, self.driver.agenda.now)
-        subscriber.detach()
+        self.driver.feed(party, EndSubscription())
 
     def publish(self, name: str, count: int) -> None:
         """A publisher sends so many messages of its stream at once, unless it is down."""
@@ -209,9 +213,7 @@ class Simulation:
         for at in range(count):
             self.witness.published(name, first + at, now)
         self._sent[name] += count
-        publisher = party.machine
-        assert isinstance(publisher, Publisher)
-        self.driver.do(party, publisher.publish(messages, party.clock.read(now)))
+        self.driver.feed(party, PublishMessages(messages))
 
     def _publish(self, feed: Feed) -> None:
         plan, now = feed.plan, self.driver.agenda.now
@@ -229,24 +231,21 @@ class Simulation:
             if party.alive:
                 self.driver.feed(party, Reorganise())
 
-    def _noted(self, party: Party, note: Note) -> None:
-        self.notes[note.what] += 1
-        if note.what == "expired":
-            self.watch.expired.add(note.details["session"])
-        if party.role != "client":
-            return
-        details, now, witness = note.details, self.driver.agenda.now, self.witness
-        match note.what:
-            case "live":
-                witness.live(party.name, details["version"], details["positions"], now)
-            case "detached":
+    def _reported(self, party: Party, result: Result) -> None:
+        now, witness = self.driver.agenda.now, self.witness
+        match result:
+            case Delivered(source, number, body):
+                witness.delivered(party.name, source, number, body, now)
+            case WentLive(version, positions):
+                witness.live(party.name, version, positions, now)
+            case SessionEnded():
                 witness.detached(party.name, now)
-            case "delivered":
-                witness.delivered(party.name, details["source"], details["number"], details["body"], now)
-            case "gap":
-                witness.gap(party.name, details["source"], details["first"], details["through"], now)
-            case "published":
-                witness.acknowledged(party.name, details["through"], now)
+            case MessagesLost(source, first, through):
+                witness.gap(party.name, source, first, through, now)
+            case MessagesPublished(_, through):
+                witness.acknowledged(party.name, through, now)
+            case SessionExpired(session):
+                self.watch.expired.add(session)
 
     def report(self, *, calm: bool) -> Report:
         """Judge it as it stands; ``calm``: nothing went wrong, and more can be asked."""

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Command, Event, Note
+from semcast.protocol.contract import Command, Event
+from semcast.protocol.results import Delivered
 from tests.unit.cli.test_commands import Run
 from tests.unit.cli.test_commands import run as run
 
@@ -72,7 +73,7 @@ def test_a_broken_law_is_listed_and_ends_with_1(run: Run, small: Path, monkeypat
 
     def deaf(self: Subscriber, event: Event, now: float) -> list[Command]:
         found = plain(self, event, now)
-        return [command for command in found if not (isinstance(command, Note) and command.what == "delivered")]
+        return [command for command in found if not isinstance(command, Delivered)]
 
     monkeypatch.setattr(Subscriber, "handle", deaf)
     code, text, err = run("simulate", str(small))

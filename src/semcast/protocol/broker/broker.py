@@ -14,6 +14,7 @@ from semcast.model.message import unpacked
 from semcast.protocol.broker.acks import AckTable
 from semcast.protocol.contract import Command, Note, Send
 from semcast.protocol.filters import Filter
+from semcast.protocol.results import MessagesShed
 from semcast.protocol.wire.frames import Data, Entry, Install, Installed, Key, Leg, Tally, TreeLink
 
 _REMEMBERED = 1024
@@ -186,7 +187,7 @@ class Broker:
             if broker == self.me:
                 continue
             if broker in self.congested:
-                yield Note("shed", {"to": broker, "messages": len(frame.numbers)})
+                yield MessagesShed(broker, len(frame.numbers))
             else:
                 yield Send(broker, frame)
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from semcast.protocol.broker.broker import Broker, Table
-from semcast.protocol.contract import Command, Local, Note, Passed, Received
+from semcast.protocol.contract import Command, Local, Passed, Received
+from semcast.protocol.results import MessagesShed
 from semcast.protocol.wire.codec import decode
 from semcast.protocol.wire.data_codec import HEADER, encode_data, key_bytes
 from semcast.protocol.wire.data_view import DataView, Links
@@ -157,7 +158,7 @@ class Crossing:
         for name, (written, upto, frames, messages, shed) in zip(lanes.neighbours, lanes.states.tolist(), strict=True):
             begin += lanes.part
             if shed:
-                found.append(_shed(name, shed))
+                found.append(MessagesShed(name, shed))
             if not frames:
                 continue
             if upto < 0:
@@ -184,16 +185,12 @@ class Crossing:
                 continue
             messages = HEADER.unpack_from(part)[7]
             if congested[number]:
-                found += [_shed(lanes.neighbours[number], messages)] if messages else []
+                found += [MessagesShed(lanes.neighbours[number], messages)] if messages else []
             elif number < len(lanes.numbers):
                 found.append(Passed(lanes.neighbours[number], part, 1, messages))
             else:
                 found.append(Local(sender or self._broker.me, tuple(_frames(part))))
         return found
-
-
-def _shed(to: str, messages: int) -> Note:
-    return Note("shed", {"to": to, "messages": messages})
 
 
 def _frames(data: bytes) -> Iterator[Data]:

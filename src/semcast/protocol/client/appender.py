@@ -7,10 +7,19 @@ source's log, which knows the last number of each origin, takes in what it does 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from itertools import islice
 
-from semcast.protocol.contract import Command, Event, Note, Received, Send, Settings, Tick
+from semcast.protocol.contract import (
+    AppendFrame,
+    Command,
+    Event,
+    Received,
+    ResumeAppending,
+    Send,
+    Settings,
+    Tick,
+)
+from semcast.protocol.results import Appended, AppendRefused, AppendTrouble, PlanStale
 from semcast.protocol.wire.frames import Append, Publish, Published, Refused
 
 _WINDOW = 4
@@ -22,9 +31,8 @@ _MOST = 8
 class Appender:
     """Hands frames to one source, in the order of their numbers, until they are in its log for good.
 
-    Notes: ``appended`` with the last number that is durable; ``trouble`` with why a frame was not taken in, for now;
-    ``refused`` where a message will never be taken, and ``stale`` where the source follows another plan than the one by
-    which messages were routed: then nothing goes on, until ``resume``.
+    Where a message will never be taken (``AppendRefused``) nothing goes on; nor where messages were routed by another
+    plan than the one that the source follows (``PlanStale``), until ``ResumeAppending``.
     """
 
     def __init__(self, origin: str, source: str, *, settings: Settings) -> None:
@@ -42,22 +50,24 @@ class Appender:
         """Frames that are not in the log, as far as is known."""
         return len(self._waiting)
 
-    def append(self, frame: Publish | Append, now: float) -> list[Command]:
-        """Take a frame over. Its numbers follow those of the one before."""
-        self._waiting.append(frame)
-        return self._send(now)
-
     def handle(self, event: Event, now: float) -> list[Command]:
         match event:
+            case AppendFrame(frame):
+                self._waiting.append(frame)
+                return self._send(now)
+            case ResumeAppending(frames):
+                self._waiting = deque(frames)
+                self._in_flight, self._over = 0, False
+                return self._send(now)
             case Received(_, Published(origin=self.origin, through=through)):
                 return self._durable(through, now)
             case Received(_, Refused(origin=self.origin, unfit=int(number), reason=reason)):
                 self._over = True
-                return [Note("refused", {"number": number, "reason": reason})]
+                return [AppendRefused(number, reason)]
             case Received(_, Refused(origin=self.origin, epoch=int(epoch))):
                 return self._stale(epoch)
             case Received(_, Refused(origin=self.origin, reason=reason)):
-                return [Note("trouble", {"reason": reason})]  # a lost frame, or a lost lease: said again in time
+                return [AppendTrouble(reason)]  # a lost frame, or a lost lease: said again in time
             case Tick() if self._in_flight and not self._over and now - self._sent_at >= self._patience_s:
                 # A source that is busy is not helped by hearing everything twice.
                 self._patience_s = min(2 * self._patience_s, _MOST * self._settings.resend_s)
@@ -69,13 +79,7 @@ class Appender:
         if self._over or not any(isinstance(frame, Append) and frame.epoch < epoch for frame in self._waiting):
             return []  # they were routed anew meanwhile
         self._over = True
-        return [Note("stale", {"epoch": epoch})]
-
-    def resume(self, frames: Sequence[Append], now: float) -> list[Command]:
-        """Go on with the same messages, routed by another plan."""
-        self._waiting = deque(frames)
-        self._in_flight, self._over = 0, False
-        return self._send(now)
+        return [PlanStale(epoch)]
 
     @property
     def frames(self) -> list[Publish | Append]:
@@ -90,7 +94,7 @@ class Appender:
         if not done:
             return []
         self._in_flight, self._patience_s = max(0, self._in_flight - done), self._settings.resend_s
-        return [Note("appended", {"through": through}), *self._send(now)]
+        return [Appended(through), *self._send(now)]
 
     def _send(self, now: float) -> list[Command]:
         if self._over:

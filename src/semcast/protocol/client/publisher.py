@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from itertools import islice
 
 from semcast.model.message import Message
-from semcast.protocol.contract import Command, Event, Note, Received, Send, Settings, Tick
+from semcast.protocol.contract import Command, Event, PublishMessages, Received, Send, Settings, Tick
+from semcast.protocol.results import MessageRefused, MessagesPublished, PublisherBehind
 from semcast.protocol.wire.frames import Publish, Published, Refused
 from semcast.protocol.wire.frames.base import MOST_PUBLISHED
 from semcast.protocol.wire.framing import fitting
@@ -30,20 +30,18 @@ class Publisher:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    def publish(self, messages: Sequence[Message], now: float) -> list[Command]:
-        """Take messages over; ``published`` is noted when they are durable."""
-        self._waiting.extend(messages)
-        return self._send(now, self._in_flight)
-
     def handle(self, event: Event, now: float) -> list[Command]:
         match event:
+            case PublishMessages(messages):
+                self._waiting.extend(messages)
+                return self._send(now, self._in_flight)
             case Received(_, Published(origin=self.name) as published):
                 return self._published(published, now)
             case Received(_, Refused(origin=self.name, expected=int(expected))) if expected >= self._first:
                 self._in_flight = 0
                 return []
             case Received(_, Refused(origin=self.name, expected=int(expected))):
-                return [Note("behind", {"expected": expected})]
+                return [PublisherBehind(expected)]
             case Received(_, Refused(origin=self.name, attempt=self._attempt, unfit=int(number), reason=reason)):
                 return self._given_up(number - self._first, reason, now)
             case Tick() if self._waiting and now - self._sent_at >= self._settings.resend_s:
@@ -65,7 +63,7 @@ class Publisher:
             return []
         del self._waiting[place]
         self._attempt += 1
-        return [Note("refused", {"place": place, "reason": reason}), *self._send(now, 0)]
+        return [MessageRefused(place, reason), *self._send(now, 0)]
 
     def _published(self, published: Published, now: float) -> list[Command]:
         """Everything through a number is in the log: there is room for more."""
@@ -77,6 +75,5 @@ class Publisher:
             self._waiting.popleft()
         first, self._first = self._first, through + 1
         self._in_flight = max(0, self._in_flight - count)
-        where = {"position": published.position, "together": published.together}
-        done = Note("published", {"first": first, "through": through, **where})
+        done = MessagesPublished(first, through, published.position, published.together)
         return [done, *self._send(now, self._in_flight)]

@@ -9,7 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Command, Event, Note, Received, Send, Settings, Tick
+from semcast.protocol.contract import (
+    Command,
+    ConfirmTaken,
+    EndSubscription,
+    Event,
+    GiveBack,
+    MeetGateways,
+    Received,
+    ReplaceProfile,
+    Send,
+    Settings,
+    Tick,
+)
+from semcast.protocol.results import (
+    Delivered,
+    MessagesLost,
+    SessionEnded,
+    SessionUnknown,
+    SubscriptionRefused,
+    WentLive,
+)
 from semcast.protocol.wire.frames import (
     Attach,
     Attached,
@@ -62,7 +82,7 @@ class Subscriber:
         expiry_s: float | None = None,
         life: int = 0,
     ) -> None:
-        """With ``confirmed`` a message counts as taken when ``confirm`` says so, else when it has come.
+        """With ``confirmed`` a message counts as taken when ``ConfirmTaken`` says so, else when it has come.
 
         Who comes back says where it was: its ``cursor``, and what it has above that.
         """
@@ -87,14 +107,14 @@ class Subscriber:
         self._ending = self._keeps = False
         self._leaving: dict[str, float] = {}
         """Gateways at which the session is to end, each with when it was last told so."""
-        self.meet(gateways)
+        self._meet(gateways)
 
     @property
     def gateways(self) -> Sequence[str]:
         """Where it subscribes; none as long as none is known."""
         return self._gateways
 
-    def meet(self, gateways: Sequence[str]) -> None:
+    def _meet(self, gateways: Sequence[str]) -> None:
         """Subscribe at these gateways: one that had none before."""
         self._gateways = list(gateways)
         for gateway in self._gateways if self._together else self._gateways[:1]:
@@ -111,7 +131,7 @@ class Subscriber:
 
     @property
     def reached(self) -> dict[str, int]:
-        """Per gateway the last that came in order: what ``confirm`` can be told later."""
+        """Per gateway the last that came in order: what ``ConfirmTaken`` can be told later."""
         return {gateway: link.sequence for gateway, link in self._links.items()}
 
     @property
@@ -130,20 +150,33 @@ class Subscriber:
                 self._leaving.pop(sender, None)
                 if self._ending and not self.detached and not (self._keeps and self._leaving):
                     self.detached = True
-                    return [Note("detached")]
+                    return [SessionEnded()]
             case Received(sender, frame) if sender in self._links and not self._ending:
                 self._links[sender].heard_at = now
                 return self._received(sender, frame)
             case Tick():
                 return self._tick(now)
+            case ConfirmTaken(reached):
+                return self._confirm(reached)
+            case _:
+                self._told(event)
         return []
 
-    def replace(self, profile: ProfileText) -> None:
-        """Ask for something else; it counts from where the gateway says, at once and everywhere.
+    def _told(self, event: Event) -> None:
+        """Take in what the client says that nobody else has to hear at once."""
+        match event:
+            case ReplaceProfile(profile):
+                self._replace(profile)
+            case GiveBack(source, number):
+                self._have.get(source, set()).discard(number)
+                self._open = False
+            case EndSubscription(keep):
+                self._ending, self._keeps = True, keep
+                self._leaving = dict.fromkeys(self._links if keep else self._gateways, float("-inf"))
+            case MeetGateways(gateways):
+                self._meet(gateways)
 
-        It is asked for when an earlier replacement is over: a gateway can be told of one end only. Of several
-        that wait, the last is asked for.
-        """
+    def _replace(self, profile: ProfileText) -> None:
         self._wishes += 1
         self._wish = profile, self._wishes
         self._take_up()
@@ -169,19 +202,6 @@ class Subscriber:
         if until and all(self.cursor.get(source, 0) >= place for source, place in until.items()):
             self._before = None
 
-    def detach(self, *, keep: bool = False) -> None:
-        """End the subscription for good, at all gateways that it may have been at; the next tick tells them.
-
-        Or leave it where it is, with ``keep``: then its gateways are told what was taken.
-        """
-        self._ending, self._keeps = True, keep
-        self._leaving = dict.fromkeys(self._links if keep else self._gateways, float("-inf"))
-
-    def give_back(self, source: str, number: int) -> None:
-        """The client does not take the message that was noted as delivered last; it is owed again."""
-        self._have.get(source, set()).discard(number)
-        self._open = False
-
     def _received(self, sender: str, frame: object) -> list[Command]:
         link = self._links[sender]
         match frame:
@@ -197,17 +217,13 @@ class Subscriber:
                 if not self._open:
                     link.confirmed = link.sequence
                 return [*commands, *self._take(sender, link)]
-            case ProtocolError(reason, session) if session in ("", self.session):
+            case ProtocolError(reason, session, unknown) if session in ("", self.session):
                 link.attached_version, link.base = -1, None
                 self._refused = self.live_version < self._version
-                return [Note("error", {"reason": reason})]
+                return [SessionUnknown(reason) if unknown else SubscriptionRefused(reason)]
         return []
 
-    def confirm(self, reached: Mapping[str, int] | None = None) -> list[Command]:
-        """The client has done with all that was noted as delivered, and can be given the next.
-
-        Or with what came before ``reached``, which was asked for earlier: then there is more to be confirmed.
-        """
+    def _confirm(self, reached: Mapping[str, int] | None) -> list[Command]:
         self._open = reached is not None
         commands: list[Command] = []
         for gateway, link in self._links.items():
@@ -244,8 +260,7 @@ class Subscriber:
             self._before = (self._earlier, {})  # it went live while another was asked for already
         if self._before is not None and frame.version == self._version:
             self._before = (self._before[0], positions)
-        details = {"version": frame.version, "positions": positions, "expected_delay_ms": frame.expected_delay_ms}
-        return [Note("live", details)]
+        return [WentLive(frame.version, positions, frame.expected_delay_ms)]
 
     def _took(self, frame: Deliver | Progress | Gap) -> list[Command]:
         cursor = self.cursor.get(frame.source, 0)
@@ -254,11 +269,11 @@ class Subscriber:
             if frame.number <= cursor or frame.number in have:
                 return []
             have.add(frame.number)
-            return [Note("delivered", {"source": frame.source, "number": frame.number, "body": frame.body})]
+            return [Delivered(frame.source, frame.number, frame.body)]
         self.cursor[frame.source] = max(cursor, frame.through)
         self._have[frame.source] = {number for number in have if number > frame.through}
         if isinstance(frame, Gap) and frame.through > cursor:
-            return [Note("gap", {"source": frame.source, "first": max(cursor, frame.first), "through": frame.through})]
+            return [MessagesLost(frame.source, max(cursor, frame.first), frame.through)]
         return []
 
     def _tick(self, now: float) -> list[Command]:

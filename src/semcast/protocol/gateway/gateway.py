@@ -14,13 +14,14 @@ import msgspec
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Command, Note, Send, Settings
+from semcast.protocol.contract import Command, Send, Settings
 from semcast.protocol.gateway.filtering_table import FilteringTable
 from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.interests import InterestSet
 from semcast.protocol.gateway.register import Register
 from semcast.protocol.gateway.requests import Requests
 from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.results import SessionExpired
 from semcast.protocol.stores import Notes
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (
@@ -40,7 +41,6 @@ from semcast.protocol.wire.frames import (
     Taken,
     Tally,
 )
-from semcast.protocol.wire.frames.clients import UNKNOWN
 
 
 @dataclass
@@ -258,7 +258,7 @@ class Gateway:
     def taken(self, taken: Taken, client: str, now: float) -> list[Command]:
         session = self.sessions.get(taken.session)
         if session is None:
-            return [Send(client, ProtocolError(UNKNOWN, taken.session))]
+            return [Send(client, ProtocolError("the session is not known here", taken.session, unknown=True))]
         if session.client != client:
             return [Send(client, Beat(now))]  # another client has it by now
         session.taken(taken.sequence, now)
@@ -336,7 +336,7 @@ class Gateway:
             # Who was covered by a profile that is to leave may be live without it by now.
             self._settled_at, self._ended = self.interests.confirmed, False
             self._changed()
-        return [Note("expired", {"session": session}) for session in gone]
+        return [SessionExpired(session) for session in gone]
 
     def acks(self, source: str) -> int | None:
         """All clients have everything of a source through here; None where that is not known."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from semcast.protocol.contract import Command, Event, Note, Received, Send, Tick
+from semcast.protocol.contract import Command, Event, OfferPacket, Received, ReplaceInterest, Send, Tick
+from semcast.protocol.results import InterestAccepted, InterestRefused, PacketDelivered
 from semcast.protocol.wire.frames.semantic import Offer, Packet, Subscribe, Subscribed, Unsubscribe
 
 
@@ -16,20 +17,18 @@ class SemanticUser:
         self._said_at = float("-inf")
         self._last: dict[str, tuple[int, int]] = {}
 
-    def replace(self, profile: str | None) -> None:
-        """Want something else, or nothing (None), from the next tick on."""
-        self.profile = profile
-        self._said_at = float("-inf")
-
     def handle(self, event: Event, now: float) -> list[Command]:
         match event:
+            case ReplaceInterest(profile):
+                self.profile = profile
+                self._said_at = float("-inf")
             case Tick() if now - self._said_at >= self._renew_s:
                 self._said_at = now
                 return [Send(self.router, Unsubscribe() if self.profile is None else Subscribe(self.profile))]
             case Received(_, Packet() as packet):
                 return self._packet(packet)
             case Received(_, Subscribed(refused)):
-                return [Note("refused", {"reason": refused})] if refused is not None else [Note("subscribed")]
+                return [InterestRefused(refused) if refused is not None else InterestAccepted()]
         return []
 
     def _packet(self, packet: Packet) -> list[Command]:
@@ -38,8 +37,7 @@ class SemanticUser:
         if self._last.get(packet.source, (0, 0)) >= place:
             return []
         self._last[packet.source] = place
-        details = {"source": packet.source, "incarnation": packet.incarnation, "number": packet.number}
-        return [Note("delivered", {**details, "hops": packet.hops, "body": packet.payload})]
+        return [PacketDelivered(packet.source, packet.incarnation, packet.number, packet.hops, packet.payload)]
 
 
 class SemanticProducer:
@@ -50,8 +48,8 @@ class SemanticProducer:
         self._number = 0
 
     def handle(self, event: Event, now: float) -> list[Command]:
+        match event:
+            case OfferPacket(descriptor, payload):
+                self._number += 1
+                return [Send(self.router, Offer(self._number, descriptor, payload))]
         return []
-
-    def offer(self, descriptor: bytes, payload: bytes) -> list[Command]:
-        self._number += 1
-        return [Send(self.router, Offer(self._number, descriptor, payload))]

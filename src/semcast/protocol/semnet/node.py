@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Command, Event, Note, Received, Send, Settings, Tick
+from semcast.protocol.contract import Command, Event, Received, Send, Settings, Tick
 from semcast.protocol.node import Node
+from semcast.protocol.results import MessagesShed
 from semcast.protocol.semnet.door import Door
 from semcast.protocol.semnet.router import ROLES, SemanticRouter
 from semcast.protocol.semnet.source import SemanticSource, body_of
@@ -106,7 +107,7 @@ class SemanticNode(Node):
                     packet = command.frame
                     here.append(self._asked[command.to])
             elif isinstance(command.frame, Packet) and command.to in self.broker.congested:
-                done.append(Note("shed", {"messages": 1}))
+                done.append(MessagesShed(command.to, 1))
             else:
                 done.append(command)
         if packet is not None and self._door is not None:

@@ -178,13 +178,11 @@ class Detached(Frame, frozen=True, tag="detached"):
     session: str
 
 
-UNKNOWN = "the session is not known here"
-"""Why a session's frame is answered with an error, although nothing is wrong with it: it has to be attached anew."""
-
-
 class ProtocolError(Frame, frozen=True, tag="error"):
     """What the other end sent makes no sense."""
 
     reason: str
     session: str = ""
     """Whose; empty: the connection's."""
+    unknown: bool = False
+    """Nothing is wrong with the frame: the gateway does not know the session, which has to be attached again."""
