@@ -15,9 +15,11 @@ from typing import Any
 
 import semcast
 from semcast.client import Client, Receipt
+from semcast.client.publishing import Publishing
 from semcast.model.message import Message
 from semcast.planning.plan import Plan
 from semcast.server.config import read_config
+from tests.history.records import Recorder
 from tests.live.overlays import until
 
 _REORGANISED = re.compile(r"plan \{'epoch': (\d+), .*'reorganised': True")
@@ -117,9 +119,12 @@ class Flow:
 
     STEP, PAUSE_S, UNDER_WAY = 100, 0.02, 2_000
 
-    def __init__(self, client: Client, sources: Sequence[str], messages: Sequence[Message]) -> None:
+    def __init__(
+        self, client: Client, sources: Sequence[str], messages: Sequence[Message], recorder: Recorder | None = None
+    ) -> None:
         self.halfway = asyncio.Event()
         self._client = client
+        self._recorder = recorder
         parts = [(source, messages[at :: len(sources)]) for at, source in enumerate(sources)]
         self.done = asyncio.gather(*(self._publish(source, part) for source, part in parts))
         """When all are durable."""
@@ -128,7 +133,7 @@ class Flow:
         publisher = self._client.publisher(source)
         under_way: list[asyncio.Future[Receipt]] = []
         for begin in range(0, len(messages), self.STEP):
-            under_way += [await publisher.put(message) for message in messages[begin : begin + self.STEP]]
+            under_way += [await self._put(publisher, message) for message in messages[begin : begin + self.STEP]]
             if begin >= len(messages) // 2:
                 self.halfway.set()
             await asyncio.sleep(self.PAUSE_S)
@@ -136,3 +141,18 @@ class Flow:
                 await under_way[0]
                 under_way = [receipt for receipt in under_way if not receipt.done()]
         await asyncio.gather(*under_way)
+
+    async def _put(self, publisher: Publishing, message: Message) -> asyncio.Future[Receipt]:
+        """Messages are known by their payloads."""
+        if self._recorder is None:
+            return await publisher.put(message)
+        recorder, name = self._recorder, message.payload.decode()
+        recorder.publish(publisher.source, name)
+        receipt = await publisher.put(message)
+
+        def acknowledged(done: asyncio.Future[Receipt]) -> None:
+            if not done.cancelled() and done.exception() is None:
+                recorder.ack(publisher.source, name, done.result().source, done.result().number)
+
+        receipt.add_done_callback(acknowledged)
+        return receipt

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from semcast.server.serve import run
+from tests.history.checker import Checker
+from tests.history.records import Recorder
 from tests.live.deployments import Flow, opened, running
 from tests.live.overlays import until, written
 from tests.live.test_killed import some_profile, some_topic
@@ -50,9 +52,13 @@ async def main(folder: Path) -> None:
         clients = [await opened(up.addresses[name]) for name in gateways]
         watching = [PythonWatcher(clients[n % len(clients)], some_profile(rng)) for n in range(WATCHERS)]
         await asyncio.gather(*(watcher.live() for watcher in watching))
+        checker = Checker()
+        recorder = Recorder(sink=checker.read)
+        for number, watcher in enumerate(watching):
+            watcher.record(recorder, f"w{number}")
         lose_packets()
         made = [clients[0].message("topics", f"m{n}", topic=some_topic(rng)) for n in range(MESSAGES)]
-        flow = Flow(clients[0], sources, made)
+        flow = Flow(clients[0], sources, made, recorder)
         interior = [broker.id for broker in up.deployed.topology.brokers if not broker.roles]
         for victim in (interior[0], gateways[1]):
             part(up.addresses[victim])
@@ -66,6 +72,10 @@ async def main(folder: Path) -> None:
         await asyncio.sleep(1.0)
         for watcher in watching:
             assert watcher.got == expected(watcher.profile, made), watcher.profile
+        topics = {message.payload.decode(): str(message.topic) for message in made}
+        recorder.topics([watcher.profile for watcher in watching], topics)
+        recorder.end()
+        assert [str(fault) for fault in checker.verdict()] == []
         lost = subprocess.run(["nft", "list", "table", "inet", "test"], capture_output=True, text=True).stdout
         assert "packets 0 " not in lost
         print("all have theirs;", " ".join(lost.split()))

@@ -22,6 +22,8 @@ import semcast
 from semcast.client import Client
 from semcast.server.embedded import Embedded
 from semcast.server.serve import run
+from tests.history.checker import check
+from tests.history.records import Recorder, Times
 from tests.live.deployments import opened, running
 from tests.live.overlays import CALM, overlay, until, written
 from tests.live.watchers import EventWatcher
@@ -42,9 +44,35 @@ def address(up: Embedded) -> str:
 class Reader:
     """Opens a session, takes some messages and closes the session in order, as often as it is asked to."""
 
+    times: Times = "once"
+    ordered = False
+
     def __init__(self, up: Embedded) -> None:
         self.up = up
         self.got: Got = Counter()
+        self._history: tuple[Recorder, str] | None = None
+
+    def record(self, recorder: Recorder, name: str) -> None:
+        """Write down what it takes from now on, under the name of its kind; its session is live and kept."""
+        self._history = recorder, name
+        recorder.subscribe(name, "news", ordered=self.ordered, times=self.times, start="cursor", gapless=True)
+        recorder.live(name)
+        recorder.close(name, keep=True)
+
+    async def turn(self, count: int) -> None:
+        """Open the session, take so many messages at least, and close it again."""
+        if self._history is not None:
+            self._history[0].resume(self._history[1])
+        await self.read(count)
+        if self._history is not None:
+            self._history[0].close(self._history[1], keep=True)
+
+    def took(self, payload: bytes | str, id: str = "") -> None:
+        if self._history is not None:
+            source, _, number = id.rpartition(":")
+            recorder, name = self._history
+            recorder.deliver(name, str(int(payload)), source or None, int(number) if number else None)
+        self.got[int(payload)] += 1
 
     async def read(self, count: int) -> None:
         """Take so many messages at least; none: only have the session live."""
@@ -55,6 +83,7 @@ class PythonReader(Reader):
     def __init__(self, up: Embedded, session: str, *, name: str | None = None, **options: Any) -> None:
         super().__init__(up)
         self._session, self._name, self._options = session, name, options
+        self.ordered = bool(options.get("ordered"))
         self._gateways = gateways(up) if options.get("together") else gateways(up)[:1]
 
     async def read(self, count: int) -> None:
@@ -67,7 +96,8 @@ class PythonReader(Reader):
         )
         await subscription.live()
         for _ in range(count):
-            self.got[int((await anext(subscription)).payload)] += 1
+            message = await anext(subscription)
+            self.took(message.payload, message.id)
         await subscription.close(keep=True)
 
 
@@ -100,7 +130,7 @@ class SocketReader(Reader):
                     return
                 manual = self._about["acks"] == "manual"
                 if what == "message" and not (manual and count < 0):  # what is not acknowledged is not taken
-                    self.got[int(content["payload"])] += 1
+                    self.took(content["payload"], content["id"])
                     count -= 1
                     if manual:
                         await socket.send(json.dumps({"ack": {"id": "s", "message": content["id"]}}))
@@ -121,7 +151,8 @@ class EventReader(Reader):
         await until(lambda: watcher.got.total() >= count, every_s=0.01)
         await watcher.stop()
         self._cursor = watcher.cursor
-        self.got.update({int(payload): times for payload, times in watcher.got.items()})
+        for payload in watcher.got.elements():
+            self.took(payload)
 
 
 class MqttReader(Reader):
@@ -134,7 +165,7 @@ class MqttReader(Reader):
         left = [count]
 
         def came(client: paho.Client, data: object, message: paho.MQTTMessage) -> None:
-            self.got[int(message.payload)] += 1
+            self.took(message.payload)
             left[0] -= 1
             if left[0] <= 0:
                 loop.call_soon_threadsafe(enough.set)
@@ -174,24 +205,34 @@ async def _closed_in_order(folder: Path) -> None:
             "mqtt, qos 1": MqttReader(up, 1),
         }
         await asyncio.gather(*(reader.read(0) for reader in readers.values()))
+        recorder = Recorder()
+        for name, reader in readers.items():
+            reader.record(recorder, name)
         async with semcast.connect(address(up)) as client:
-            publishing = asyncio.create_task(_publish(client))
+            publishing = asyncio.create_task(_publish(client, recorder))
             await asyncio.gather(*(_read_all(reader) for reader in readers.values()))
             await publishing
+        recorder.topics(["news"], {str(number): "news/of/it" for number in range(MESSAGES * ROUNDS)})
+        recorder.end()
+        assert [str(fault) for fault in check(recorder.records)] == []
         wrong = {name: reader.got - Counter(range(MESSAGES * ROUNDS)) for name, reader in readers.items()}
         assert {name: more.total() for name, more in wrong.items() if more} == {}
 
 
-async def _publish(client: Client) -> None:
+async def _publish(client: Client, recorder: Recorder) -> None:
+    receipts = []
     for number in range(MESSAGES * ROUNDS):
-        await client.publisher().put(client.message("topics", str(number), topic="news/of/it"))
+        recorder.publish("p", str(number))
+        receipts.append(await client.publisher().put(client.message("topics", str(number), topic="news/of/it")))
         await asyncio.sleep(PAUSE_S)
+    for number, receipt in enumerate(await asyncio.gather(*receipts)):
+        recorder.ack("p", str(number), receipt.source, receipt.number)
 
 
 async def _read_all(reader: Reader) -> None:
     async with asyncio.timeout(120):
         while (left := MESSAGES * ROUNDS - len(reader.got)) > 0:
-            await reader.read(min(MESSAGES, left))
+            await reader.turn(min(MESSAGES, left))
 
 
 def test_a_client_that_crashes_gets_again_what_it_had_in_hand_and_no_more(tmp_path: Path) -> None:

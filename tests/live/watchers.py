@@ -19,6 +19,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
 from semcast.client import Client, Subscription
+from tests.history.records import Recorder, Times
 
 Where = Callable[[], str]
 """Gives the address of the gateway to try next."""
@@ -32,6 +33,23 @@ class Watcher(ABC):
     def __init__(self, profile: str) -> None:
         self.profile = profile
         self.got: Counter[str] = Counter()
+        self._history: tuple[Recorder, str] | None = None
+
+    def record(self, recorder: Recorder, name: str) -> None:
+        """Write down what it sees from now on, as a session of this name that is live already."""
+        self._history = recorder, name
+        recorder.subscribe(name, self.profile, times=self.times, gapless=self.times == "once", start="cursor")
+        recorder.live(name)
+
+    times: Times = "once"
+
+    def took(self, payload: str, id: str = "") -> None:
+        """Something came; ``id`` is its source and number, where the protocol tells."""
+        if self._history is not None:
+            recorder, name = self._history
+            source, _, number = id.rpartition(":")
+            recorder.deliver(name, payload, source or None, int(number) if number else None)
+        self.got[payload] += 1
 
     @abstractmethod
     async def live(self) -> None:
@@ -56,7 +74,7 @@ class PythonWatcher(Watcher):
 
     async def _read(self) -> None:
         async for message in self.subscription:
-            self.got[message.payload.decode()] += 1
+            self.took(message.payload.decode(), message.id)
 
     async def stop(self) -> None:
         await self.subscription.close()
@@ -134,7 +152,8 @@ class EventWatcher(HttpWatcher):
                 if name == "live":
                     self._live.set()
                 elif data and not name:
-                    self.got[json.loads(data)["payload"]] += 1
+                    content = json.loads(data)
+                    self.took(content["payload"], content["id"])
                 name = data = ""
 
 
@@ -156,7 +175,7 @@ class SocketWatcher(HttpWatcher):
                 if what == "live":
                     self._live.set()
                 elif what == "message":
-                    self.got[content["payload"]] += 1
+                    self.took(content["payload"], content["id"])
 
 
 class MqttWatcher(Watcher):
@@ -167,11 +186,12 @@ class MqttWatcher(Watcher):
         super().__init__(profile)
         self.address = address
         self.kind = f"mqtt qos {qos}"
+        self.times = "at least once" if qos else "at most once"
         self._loop = asyncio.get_running_loop()
         self._live = asyncio.Event()
         host, _, port = address.rpartition(":")
         self._client = paho.Client(CallbackAPIVersion.VERSION2, name, protocol=paho.MQTTv5)
-        self._client.on_message = lambda client, data, message: self.got.update([message.payload.decode()])
+        self._client.on_message = lambda client, data, message: self.took(message.payload.decode())
         asked = Properties(PacketTypes.SUBSCRIBE)
         if stream is not None:
             asked.UserProperty = [("profile", profile)]

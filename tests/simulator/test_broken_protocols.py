@@ -26,6 +26,7 @@ from semcast.sim.faults import Crash, Loss, Partition
 from semcast.sim.scenario import Coordinators, Network, Publishers, Scenario
 from semcast.sim.simulation import Simulation
 from semcast.sim.stores import MemoryCoordinatorStore
+from tests.history.witness import finished, recorded
 from tests.simulator.crossroads import at_gateways, scenario
 
 Patch = pytest.MonkeyPatch
@@ -191,6 +192,9 @@ def comes_back_in_its_old_term(patch: Patch) -> None:
 
 QUIET, MISSED, NEEDLESS = "calm runs are quiet", "nothing is missed", "gaps have a reason"
 
+PROMISES = {MISSED: "nothing is missed", "once": "once", "acked is durable": "acknowledged is durable"}
+"""The laws that are about what clients see, and what the checker of histories calls them."""
+
 MUTANTS = {
     found.broken.__name__: found
     for found in [
@@ -302,3 +306,18 @@ def test_a_broken_protocol_is_found_out(name: str, monkeypatch: Patch) -> None:
     assert broken_laws(mutant.run) == set()
     mutant.broken(monkeypatch)
     assert mutant.law in broken_laws(mutant.run)
+
+
+@pytest.mark.parametrize("name", [name for name, mutant in MUTANTS.items() if mutant.law in PROMISES])
+def test_what_a_broken_protocol_does_to_clients_is_found_in_their_history_alone(name: str, monkeypatch: Patch) -> None:
+    mutant = MUTANTS[name]
+    assert broken_promises(mutant.run) == set()
+    mutant.broken(monkeypatch)
+    assert PROMISES[mutant.law] in broken_promises(mutant.run)
+
+
+def broken_promises(run: Scenario) -> set[str]:
+    simulation = Simulation(run, 1)
+    recorder = recorded(simulation, run)
+    simulation.run()
+    return {fault.promise for fault in finished(simulation, run, recorder)}
