@@ -20,6 +20,7 @@ from websockets.asyncio.client import connect
 
 import semcast
 from semcast.client import Client
+from semcast.client.client import connection_of
 from semcast.server.embedded import Embedded
 from semcast.server.serve import run
 from tests.history.checker import check
@@ -251,12 +252,13 @@ def test_a_client_that_crashes_gets_again_what_it_had_in_hand_and_no_more(tmp_pa
                     while len(got) < 100 * life + 90:
                         got[int((await anext(subscription)).payload)] += 1
                     await asyncio.sleep(0.3)  # what was confirmed is told within a tick
-                    for peer in client.peers.values():
+                    connection = connection_of(client)
+                    for peer in connection.peers.values():
                         peer.abort("a crash")
-                    client.say = lambda to, frame: 0  # type: ignore[method-assign]
+                    connection.say = lambda to, frame: 0  # type: ignore[method-assign]
                     subscription._party.running = False
                     await subscription.close(keep=True, taken=False)
-                    await client.stop()
+                    await connection.stop()
             assert max(got.values()) <= 2
             assert sum(times > 1 for times in got.values()) <= 4  # one in hand per life
 

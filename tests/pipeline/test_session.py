@@ -166,10 +166,24 @@ except SemcastError as error:
     assert "ended while it started Spark with 900000000g of memory" in done.stdout
 
 
+def test_a_session_leaves_signals_and_loggers_as_the_program_has_them(tmp_path: Path) -> None:
+    code = """
+import logging, signal
+def mine(number, frame): ...
+signal.signal(signal.SIGINT, mine)
+before = [list(logging.getLogger(name).filters) for name in (None, "py4j.clientserver")]
+from semcast.pipeline.session import session
+print(session(master="local[1]").range(9).count())
+print(signal.getsignal(signal.SIGINT) is mine)
+print([list(logging.getLogger(name).filters) for name in (None, "py4j.clientserver")] == before)
+"""
+    assert run(code, tmp_path).stdout == "9\nTrue\nTrue\n"
+
+
 INTERRUPTED = """
 import time
+from semcast.cli.spark import session
 from semcast.pipeline.interrupts import running_tasks, stop
-from semcast.pipeline.session import session
 
 def sleep(batches):
     for batch in batches:

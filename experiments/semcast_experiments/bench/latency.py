@@ -93,9 +93,9 @@ def _inline(client: BlockingClient, quotes: BlockingSubscription, messages: int)
 
 
 def _through_spark(folder: Path, url: str, quotes: BlockingSubscription, files: int) -> list[float]:
+    from semcast.cli.spark import session
     from semcast.pipeline.feeds import feed_of
     from semcast.pipeline.options import Where
-    from semcast.pipeline.session import session
     from semcast.pipeline.streaming import Pipeline, Places
 
     incoming = folder / "in"
@@ -117,7 +117,7 @@ def _through_spark(folder: Path, url: str, quotes: BlockingSubscription, files: 
 
 def _alone(folder: Path, files: int) -> list[float]:
     """Until a batch with nothing to do for it is told to the driver: no way through Spark is shorter."""
-    from semcast.pipeline.session import session
+    from semcast.cli.spark import session
 
     incoming = folder / "alone"
     incoming.mkdir()

@@ -179,7 +179,7 @@ class _Bench:
     def _in_spark(
         self, workload: Workload, conjunctions: Conjunctions, profiles: Sequence[Any], known: Ours, folder: Path
     ) -> None:
-        from semcast.pipeline.session import session
+        from semcast.cli.spark import session
         from semcast_experiments.bench.spark import quiet, spark_contenders
 
         name, size = workload.name, self.size

@@ -94,7 +94,7 @@ def _against_duckdb(
 
 
 def _against_spark(texts: Sequence[str], messages: pa.RecordBatch, options: Options, say: Say) -> dict[str, Any]:
-    from semcast.pipeline.session import session
+    from semcast.cli.spark import session
     from semcast_experiments.bench.spark import MatchInSpark, SparkPlan, Stream
 
     spark = session("semcast bench", "local[2]")

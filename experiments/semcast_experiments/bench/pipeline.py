@@ -140,7 +140,7 @@ def _latencies(messages: int, say: Say) -> dict[str, dict[str, float]]:
 
 
 def _inside_spark(workload: Workload, options: Options, say: Say) -> dict[str, Any]:
-    from semcast.pipeline.session import session
+    from semcast.cli.spark import session
 
     spark = session("semcast bench", "local[2]")
     texts = workload.texts(options.seed)[: workload.profiles // (20 if options.quick else 1)]

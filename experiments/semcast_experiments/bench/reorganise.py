@@ -26,8 +26,8 @@ _BROKERS, _GATEWAYS, _CHANNELS = 100, 32, 8
 
 def reorganisations(workload: Workload, schemes: Sequence[str], options: Options, say: Say) -> list[dict[str, Any]]:
     """A record per scheme and size: seconds by the wall clock, and CPU seconds of all processes."""
+    from semcast.cli.spark import session
     from semcast.pipeline.reorganise import reorganised
-    from semcast.pipeline.session import session
 
     spark = session("semcast bench", "local[2]")
     cpu = with_children().get("cpu", time.process_time)

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from semcast.client import Client
+from semcast.client.client import connection_of
 from semcast.client.subscription import Subscription
 from semcast.demo.charts import Charts
 from semcast.model import SemcastError
@@ -111,12 +112,18 @@ def _deployed(scheme: str, scale: Scale, folder: Path) -> Deployed:
     return Deployed(config, topology_of(overlay), folder)
 
 
+def _all_known(client: Client, whole: Embedded) -> bool:
+    """Has the client been told of all brokers?"""
+    view = connection_of(client).view
+    return view is not None and set(view.members) >= set(whole.brokers)
+
+
 async def _measured(deployed: Deployed, load: _Load, scale: Scale) -> dict[str, Any]:
     whole = Embedded(deployed)
     await whole.start()
     try:
         async with Client(whole.addresses()[having(deployed.topology, "source")[0]]) as client:
-            await _until(lambda: set(client.view.members) >= set(whole.brokers) if client.view else False)
+            await _until(lambda: _all_known(client, whole))
             readers = _readers(client, having(deployed.topology, "gateway"), load)
             await asyncio.gather(*(reader.subscription.live() for reader in readers))
             await _prepared(whole, client, load)

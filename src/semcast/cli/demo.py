@@ -61,9 +61,9 @@ def _matching(messages: int, profiles: int, out: Path, seed: int) -> tuple[dict[
     profile_file, stream, plot = out / "profiles.jsonl", out / "quotes.parquet", out / "demand.png"
     _write_profiles(profile_file, texts)
     with render.step(f"loading ({render.FIRST_TIME})"):
+        from semcast.cli.spark import session
         from semcast.pipeline.demand import demand
         from semcast.pipeline.progress import watched
-        from semcast.pipeline.session import session
     with render.step("starting Spark"):
         spark = session("semcast demo")
     with render.step(f"generating {messages:,} quotes") as shown, watched(spark, shown.report):

@@ -193,7 +193,7 @@ def _ports() -> Iterator[Finding]:
 
 def _overlay() -> Iterator[Finding]:
     """The overlay that SEMCAST_URL names, if it names one."""
-    from semcast.client.client import URL, addresses_of
+    from semcast.client.overlay import URL, addresses_of
 
     if not os.environ.get(URL):
         return

@@ -60,9 +60,9 @@ def match(
     read_namespaces(namespace, found.language)
     data_files(messages)  # complains before Spark starts
     with render.step("starting Spark"):
+        from semcast.cli.spark import session
         from semcast.pipeline.messages import Source, match_messages
         from semcast.pipeline.progress import watched
-        from semcast.pipeline.session import session
 
         spark = session(master=master)
     with tempfile.TemporaryDirectory() as folder:

@@ -55,13 +55,13 @@ def pipeline(
 
     Started again with the same checkpoint it goes on where it was; every message is in the overlay once.
     """
+    from semcast.cli.spark import session
     from semcast.model import SemcastError
     from semcast.pipeline.failures import cause
     from semcast.pipeline.feeds import FORMATS, feed_of
     from semcast.pipeline.interrupts import stop
     from semcast.pipeline.options import Where
     from semcast.pipeline.reorganise import SparkPlanner
-    from semcast.pipeline.session import session
     from semcast.pipeline.streaming import Batch, Pipeline, Places
 
     if format is not None and format not in FORMATS.values():

@@ -32,10 +32,10 @@ def planner(
 
     A coordinator checks what it is given, and makes a plan itself when nobody here does so in time.
     """
+    from semcast.cli.spark import session
     from semcast.pipeline.interrupts import stop
     from semcast.pipeline.options import url_of
     from semcast.pipeline.reorganise import SparkPlanner
-    from semcast.pipeline.session import session
 
     url = url_of(coordinator)
     spark = session("semcast planner", master, **spark_settings(conf or []))

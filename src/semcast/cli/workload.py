@@ -173,10 +173,10 @@ def matched(
 
     data_files(messages)  # complains before Spark starts
     with render.step("starting Spark"):
+        from semcast.cli.spark import session
         from semcast.pipeline.collect import SourceColumn, collect_matches
         from semcast.pipeline.messages import Source
         from semcast.pipeline.progress import watched
-        from semcast.pipeline.session import session
 
         spark = session(master=master)
     source = Source(spark, messages)

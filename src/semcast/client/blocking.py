@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TypeVar
 
 from semcast.client.appending import Appending
-from semcast.client.client import Client
+from semcast.client.client import Client, connection_of
 from semcast.client.messages import Receipt, Received
+from semcast.client.overlay import OverlayConnection
 from semcast.client.subscription import Subscription
 from semcast.protocol.wire.frames import Append, Publish, Switch
 
@@ -23,27 +25,37 @@ class BlockingSubscription:
     def __init__(self, owner: BlockingClient, subscription: Subscription) -> None:
         self._owner = owner
         self.inner = subscription
+        self._asked: Future[Received] | None = None
+        """The next message, asked for and not given out yet. Ctrl-C and timeouts leave it for whoever asks next."""
 
     def __iter__(self) -> Iterator[Received]:
         return self
 
     def __next__(self) -> Received:
         try:
-            return self._owner.run(self.inner.__anext__())
+            return self._next(None)
         except StopAsyncIteration:
             raise StopIteration from None
 
     def next(self, timeout_s: float) -> Received | None:
         """The next message, or None where none comes in time."""
+        try:
+            return self._next(timeout_s)
+        except TimeoutError:
+            return None
 
-        async def within() -> Received | None:
-            try:
-                async with asyncio.timeout(timeout_s):
-                    return await self.inner.__anext__()
-            except TimeoutError:
-                return None
-
-        return self._owner.run(within())
+    def _next(self, timeout_s: float | None) -> Received:
+        if self._asked is None:
+            self._asked = self._owner.start(self.inner.__anext__())
+        try:
+            found = self._asked.result(timeout_s)
+        except (TimeoutError, KeyboardInterrupt):
+            raise
+        except BaseException:
+            self._asked = None
+            raise
+        self._asked = None
+        return found
 
     def live(self) -> None:
         """Wait until nothing that matches is missed any more; it is so already when ``subscribe`` returns."""
@@ -55,6 +67,8 @@ class BlockingSubscription:
 
     def close(self, *, keep: bool = False) -> None:
         """End it; with ``keep`` a durable session stays at its gateway, to be taken up again."""
+        if self._asked is not None:
+            self._asked.cancel()
         self._owner.run(self.inner.close(keep=keep))
 
 
@@ -82,31 +96,60 @@ class BlockingAppending:
         self._owner.run(self.inner.drained())
 
 
+class LoopThread:
+    """An event loop on a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="semcast-client", daemon=True)
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        return self._loop.is_closed()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin something there."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something there, and wait for it; whoever stops waiting (Ctrl-C) ends it."""
+        future = self.start(work)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5.0)
+        self._loop.close()
+
+
 class BlockingClient:
     """A client on a thread of its own. Use it with ``with connect_blocking(url) as client``."""
 
     def __init__(self, url: str | None = None) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="semcast-client", daemon=True)
-        self._thread.start()
+        self._thread = LoopThread()
         try:
             self._client = self.run(self._opened(url))
         except BaseException:
-            self._end()
+            self._thread.end()
             raise
 
-    def _client_of(self, url: str | None) -> Client:
-        """On the client's own thread."""
-        return Client(url)
-
     async def _opened(self, url: str | None) -> Client:
-        client = self._client_of(url)
+        client = Client(url)
         await client.open()
         return client
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something on the client's thread, and wait for it."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        """Do something on the client's thread, and wait for it; whoever stops waiting (Ctrl-C) ends it."""
+        return self._thread.run(work)
+
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin something on the client's thread."""
+        return self._thread.start(work)
 
     def publish(self, stream: str, payload: bytes | str | Mapping[str, Any] = b"", **options: Any) -> Receipt:
         """As the asyncio client's, with the same options; the message is durable when this returns."""
@@ -126,7 +169,7 @@ class BlockingClient:
         """Append at a source under an origin, with numbers of one's own: who runs again appends nothing twice."""
 
         async def begun() -> Appending:
-            return self._client.appending(origin, source)
+            return self.connection.appending(origin, source)
 
         return BlockingAppending(self, self.run(begun()))
 
@@ -136,23 +179,18 @@ class BlockingClient:
 
     def plan(self, source: str) -> Switch | None:
         """The plan that a source follows; None where it follows none yet."""
-        return self.run(self._client.plan(source))
+        return self.run(self.connection.plan(source))
 
     @property
-    def inner(self) -> Client:
-        """The client on the other thread; use it by ``run``."""
-        return self._client
+    def connection(self) -> OverlayConnection:
+        """What is behind the client, on its thread; use it by ``run``."""
+        return connection_of(self._client)
 
     def close(self) -> None:
         """Wait for what was published, end all subscriptions but durable ones, and go."""
-        if not self._loop.is_closed():
+        if not self._thread.over:
             self.run(self._client.close())
-            self._end()
-
-    def _end(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5.0)
-        self._loop.close()
+            self._thread.end()
 
     def __enter__(self) -> BlockingClient:
         return self

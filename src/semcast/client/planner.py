@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from semcast.client.client import Client
+from semcast.client.overlay import OverlayConnection
 from semcast.net.connection import Connection
 from semcast.protocol.wire.codec import AnyView
 from semcast.protocol.wire.frames import FoundPlan, Greeting, OfferPlans, OrderPlan
@@ -17,7 +17,7 @@ _TOLD = 500
 """Characters of a reason."""
 
 
-class PlanMaker(Client):
+class PlanMaker(OverlayConnection):
     """Offers every coordinator of an overlay to make its plans, as often as it is connected to it.
 
     ``make`` gets the order as it came and gives the plan, packed both; it is called on a thread of its own, for one

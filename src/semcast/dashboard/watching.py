@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from semcast.client.client import addresses_of
+from semcast.client.overlay import addresses_of
 from semcast.dashboard.asking import Asking, NoAnswer
 from semcast.dashboard.comparison import Comparison, compare
 from semcast.dashboard.rates import Counter, History, Rates

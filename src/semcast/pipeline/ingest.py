@@ -88,7 +88,7 @@ class IngestReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         at = partition.first
         with connect_blocking(self.where.url) as client:
             while at < partition.through:
-                asked = client.inner.waiting(partition.source, at, partition.through)
+                asked = client.connection.waiting(partition.source, at, partition.through)
                 end, gone, bodies = client.run(asked)
                 if gone > at:
                     raise SemcastError(f"messages {at + 1} to {gone} of {partition.source} are gone from its log")
@@ -109,6 +109,6 @@ class IngestReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         async def told() -> None:
             for source, position in end.items():
-                client.inner.say(source, Ingested(position))
+                client.connection.say(source, Ingested(position))
 
         client.run(told())

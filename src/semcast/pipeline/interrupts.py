@@ -1,4 +1,4 @@
-"""Ctrl-C while Spark starts and while it works.
+"""Ctrl-C while Spark starts and while it works, for commands; a library leaves that to the program that it is part of.
 
 Spark by itself leaves a JVM behind for ever when it is interrupted while it starts. Interrupted in a job it prints
 pages of stack and cancels nothing: its handler calls the JVM over the very connection whose answer it interrupts,

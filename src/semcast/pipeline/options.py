@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from semcast.client import connect_blocking
-from semcast.client.client import URL
+from semcast.client.overlay import URL
 from semcast.model import SemcastError
 from semcast.protocol.streams import Stream
 
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 def overlay_of(where: Where) -> Found:
     """Ask the overlay; SemcastError where nobody answers, or there is no such stream."""
     with connect_blocking(where.url) as client:
-        streams, view = client.inner.streams, client.inner.view
+        streams, view = client.connection.streams, client.connection.view
         declared = streams.declared.get(where.stream)
         if declared is None or view is None:
             raise SemcastError(streams.unknown(where.stream))

@@ -61,7 +61,7 @@ class _Writer:
         rows = 0
         with connect_blocking(self.where.url) as client:
             appending = client.appending(f"{origin}/{partition}", source)
-            now_ms = round(1000 * client.inner.overlay_time()[0])
+            now_ms = round(1000 * client.connection.overlay_time()[0])
             for messages in self._frames(batches, now_ms):
                 _append(appending, Publish(appending.inner.origin, base + rows, messages, base), self.where.stream)
                 rows += len(messages)

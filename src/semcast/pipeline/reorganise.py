@@ -17,8 +17,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from semcast.client.blocking import BlockingClient
-from semcast.client.client import Client
+from semcast.client.blocking import LoopThread
 from semcast.client.planner import PlanMaker
 from semcast.pipeline.match import shared
 from semcast.pipeline.overlaps import overlap
@@ -80,7 +79,7 @@ def _found(spark: SparkSession, commission: Commission, statistics: Statistics) 
     return bytes(row.plan)
 
 
-class SparkPlanner(BlockingClient):
+class SparkPlanner:
     """Makes an overlay's reorganisations on a Spark session, from when it is made until it is closed."""
 
     def __init__(
@@ -94,10 +93,29 @@ class SparkPlanner(BlockingClient):
         self._spark = spark
         self._folder = None if statistics is None else Path(statistics)
         self._done = done
-        super().__init__(url)
+        self._thread = LoopThread()
+        try:
+            self._maker = self._thread.run(self._opened(url))
+        except BaseException:
+            self._thread.end()
+            raise
 
-    def _client_of(self, url: str | None) -> Client:
-        return PlanMaker(url, self._make, f"Spark, {self._spark.sparkContext.master}")
+    async def _opened(self, url: str) -> PlanMaker:
+        maker = PlanMaker(url, self._make, f"Spark, {self._spark.sparkContext.master}")
+        await maker.open()
+        return maker
+
+    def close(self) -> None:
+        """Offer no more plans; one that is being made is not waited for."""
+        if not self._thread.over:
+            self._thread.run(self._maker.close())
+            self._thread.end()
+
+    def __enter__(self) -> SparkPlanner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _make(self, order: bytes) -> bytes:
         made = reorganised(self._spark, Commission.unpacked(order), self._folder)

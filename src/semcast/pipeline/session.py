@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +23,6 @@ from pyspark.sql import SparkSession
 
 from semcast.model import SemcastError
 from semcast.pipeline.datasource import register
-from semcast.pipeline.interrupts import interruptible
 from semcast.pipeline.java import Java, find_java
 from semcast.pipeline.launchers import worker_python
 
@@ -88,7 +89,7 @@ def _build(settings: Mapping[str, str]) -> SparkSession:
 
 def _start(settings: Mapping[str, str], master: str) -> SparkSession:
     java = find_java()
-    with _environment(_variables(java, master)), interruptible():
+    with _environment(_variables(java, master)), _same_interrupts():
         try:
             return _build(settings)
         except PySparkRuntimeError as error:
@@ -135,6 +136,17 @@ def _variables(java: Java, master: str) -> dict[str, str]:
     # A SPARK_HOME or PYSPARK_PYTHON of another installation would bring another Spark, or workers without semcast.
     home = str(Path(pyspark.__file__).parent)
     return {**variables, "SPARK_HOME": home, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": worker_python()}
+
+
+@contextmanager
+def _same_interrupts() -> Iterator[None]:
+    """Leave SIGINT as the program has it: Spark puts a handler of its own in its place while it starts."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

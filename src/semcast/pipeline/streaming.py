@@ -90,7 +90,7 @@ class Pipeline:
     ) -> None:
         found = overlay_of(where)
         self._client = connect_blocking(where.url)
-        settings = self._client.inner.settings
+        settings = self._client.connection.settings
         self.job = Job(where.url, where.stream, found.declared, tuple(found.sources), "", settings.sample)
         self._spark = spark
         self._places = places

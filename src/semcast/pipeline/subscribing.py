@@ -152,7 +152,7 @@ class Logs(NamedTuple):
 
     @staticmethod
     def of(client: BlockingClient) -> Logs:
-        view = client.inner.view
+        view = client.connection.view
         names = view.sources if view is not None else []
         told = {source: client.ask("status", of=source)["source"] for source in names}
         return Logs(

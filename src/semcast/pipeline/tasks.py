@@ -107,7 +107,7 @@ class Task:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with connect_blocking(self._job.url) as client:
-            now_ms = round(1000 * client.inner.overlay_time()[0])
+            now_ms = round(1000 * client.connection.overlay_time()[0])
             for batch in batches:
                 found = checked(self._job, batch, now_ms)
                 self.dead += len(found.dead)
