@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import _thread
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +38,7 @@ def test_what_comes_after_ctrl_c_is_given_to_whoever_asks_next(url: str) -> None
     with connect_blocking(url) as client:
         subscription = client.subscribe("topics", "interrupted")
         for number in range(3):
-            threading.Timer(0.2, _thread.interrupt_main).start()
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
             with pytest.raises(KeyboardInterrupt):
                 next(subscription)
             client.publish("topics", str(number), topic="interrupted/news")
