@@ -10,6 +10,6 @@ test $# -eq 0 || shift
 .venv/bin/python -m uv --version >/dev/null 2>&1 ||
     .venv/bin/python -m pip --disable-pip-version-check --quiet install uv
 .venv/bin/python -m uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
-    --group dev --generate-hashes --no-annotate --no-header --no-emit-index-url \
+    --all-extras --group dev --generate-hashes --no-annotate --no-header --no-emit-index-url \
     --output-file requirements.lock "$@" pyproject.toml
 echo "requirements.lock: $(grep -c '==' requirements.lock) packages" >&2

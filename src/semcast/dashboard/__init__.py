@@ -7,9 +7,12 @@ only who watches a profile live in the try-it box subscribes to it, as any clien
 a `Recording`: a simulation's journal.
 """
 
-from semcast.dashboard.recording import Recording
-from semcast.dashboard.replay import Replay
-from semcast.dashboard.server import Dashboard
-from semcast.dashboard.watching import Watcher
+from semcast.model.extras import needed
+
+with needed("server", "the page"):
+    from semcast.dashboard.recording import Recording
+    from semcast.dashboard.replay import Replay
+    from semcast.dashboard.server import Dashboard
+    from semcast.dashboard.watching import Watcher
 
 __all__ = ["Dashboard", "Recording", "Replay", "Watcher"]

@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib
-
-matplotlib.use("Agg")
-
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -57,7 +54,7 @@ def draw(topology: Topology, trees: Mapping[str, Tree] | None = None, *, out: Pa
     at = places(topology)
     named = dict(trees or {})
     sizes = _Sizes.of(len(topology.brokers), len(named))
-    with matplotlib.rc_context(_STYLE):
+    with mpl.rc_context(_STYLE):
         figure, axes, scale = _canvas(at)
         ends = topology.graph.ends
         axes.add_collection(LineCollection(list(at[ends]), colors=_LIGHT, linewidths=sizes.link, zorder=1))

@@ -5,9 +5,12 @@ channels over a DataFrame), SemcastDataSource (``format("semcast")``: DataFrames
 subscriptions in). Knows DataFrames, files and Spark; what a profile means is decided in ``profiles`` and ``matching``.
 """
 
-from semcast.pipeline.datasource import SemcastDataSource
-from semcast.pipeline.match import match
-from semcast.pipeline.route import route
-from semcast.pipeline.session import session
+from semcast.model.extras import needed
+
+with needed("spark", "semcast.pipeline"):
+    from semcast.pipeline.datasource import SemcastDataSource
+    from semcast.pipeline.match import match
+    from semcast.pipeline.route import route
+    from semcast.pipeline.session import session
 
 __all__ = ["SemcastDataSource", "match", "route", "session"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from semcast.model import SemcastError
+from semcast.model.extras import MissingExtra
 from semcast.net.addresses import split_address
 from semcast.net.host import Host, log
 from semcast.net.view import OverlayView
@@ -21,8 +22,6 @@ from semcast.planning.schemes import scheme_of
 from semcast.protocol.stores import CoordinatorStore
 from semcast.server.broker import BrokerHost
 from semcast.server.coordinator import CoordinatorHost
-from semcast.server.http import HttpFront
-from semcast.server.mqtt import MqttFront
 from semcast.server.warmup import GETTING_READY, warm
 from semcast.storage.coordinator_store import SqliteCoordinatorStore
 from semcast.storage.database import explained_io
@@ -39,7 +38,7 @@ async def started(
     host: BrokerHost | CoordinatorHost, address: str, folder: Path, troubled: Troubled | None = None
 ) -> None:
     """Start a host; where any port will do, at the one it had before, so that others find it again."""
-    host.fronts.append(HttpFront(host))
+    _open_fronts(host)
     where, port = split_address(address)
     kept = folder / _ADDRESS
     await when_writable(host.name, lambda: put_file(folder / _PID, b"%d\n" % os.getpid()), troubled)
@@ -53,6 +52,20 @@ async def started(
                 log.warning("%s; taking another port", error)
     await host.start(address)
     await when_writable(host.name, lambda: put_file(kept, f"{host.address}\n".encode()), troubled)
+
+
+def _open_fronts(host: BrokerHost | CoordinatorHost) -> None:
+    """Let others in at the host's port, as far as this installation can: HTTP, and MQTT at brokers."""
+    try:
+        if isinstance(host, BrokerHost):
+            from semcast.server.mqtt import MqttFront
+
+            host.fronts.append(MqttFront(host))
+        from semcast.server.http import HttpFront
+
+        host.fronts.append(HttpFront(host))
+    except MissingExtra as error:
+        log.warning("%s: only SemCast's own clients can connect: %s", host.name, error)
 
 
 def coordinator_store(deployed: Deployed) -> CoordinatorStore:
@@ -143,7 +156,6 @@ async def start_broker(
     )
     for warning in host.store.warnings:
         log.warning("%s: %s", name, warning)
-    host.fronts.append(MqttFront(host))
     await started(host, address, folder, troubled)
     return host
 

@@ -5,6 +5,9 @@ subscription on its way to somebody who may be slow or gone. A *cursor* says in 
 can go on at any gateway. Nothing here knows of trees or channels but to show them.
 """
 
-from semcast.server.http.front import HttpFront
+from semcast.model.extras import needed
+
+with needed("server", "HTTP at a broker's port"):
+    from semcast.server.http.front import HttpFront
 
 __all__ = ["HttpFront"]

@@ -7,6 +7,9 @@ through one **intake**.
 MQTT knows nothing of channels and trees, and the overlay nothing of packets: between them are local clients.
 """
 
-from semcast.server.mqtt.front import MqttFront
+from semcast.model.extras import needed
+
+with needed("server", "MQTT at a broker's port"):
+    from semcast.server.mqtt.front import MqttFront
 
 __all__ = ["MqttFront"]

@@ -1,0 +1,71 @@
+"""What is loaded, and what is said where something is not installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+BLOCKED = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def run(code: str, *absent: str) -> subprocess.CompletedProcess[str]:
+    program = (BLOCKED.format(names=absent) if absent else "") + code
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_client_loads_neither_spark_nor_engines_nor_plots() -> None:
+    done = run("import sys, semcast, semcast.client; print(*sorted(sys.modules))")
+    heavy = {"pyspark", "pandas", "matplotlib", "numba", "llvmlite", "pyarrow", "lxml", "starlette", "typer"}
+    loaded = set(done.stdout.split())
+    assert "semcast.client.client" in loaded
+    assert loaded & heavy == set()
+
+
+def test_a_broker_loads_no_engine_and_no_planner() -> None:
+    done = run("import sys, semcast.server.broker, semcast.server.embedded; print(*sorted(sys.modules))")
+    loaded = set(done.stdout.split())
+    assert "semcast.server.broker" in loaded
+    heavy = {"pyarrow", "lxml", "pandas", "matplotlib", "semcast.matching.segments", "semcast.planning.build"}
+    assert loaded & heavy == set()
+
+
+@pytest.mark.parametrize(
+    ("extra", "module", "absent"),
+    [
+        ("spark", "semcast.pipeline", "pyspark"),
+        ("plots", "semcast.draw.overlay", "matplotlib"),
+        ("server", "semcast.server.http", "starlette"),
+        ("server", "semcast.server.mqtt", "mqtt5"),
+        ("server", "semcast.dashboard", "uvicorn"),
+    ],
+)
+def test_the_extra_that_is_missing_is_named(extra: str, module: str, absent: str) -> None:
+    done = run(f"import {module}", absent)
+    assert done.returncode == 1
+    assert f"needs {absent}, which is not installed" in done.stderr
+    assert f"pip install 'semcast[{extra}]'" in done.stderr
+
+
+def test_a_command_says_in_one_line_what_to_install() -> None:
+    done = run(
+        "import sys; sys.argv = ['semcast', 'dashboard', '--url', 'x:1']; from semcast.cli import main; main()",
+        "starlette",
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: the page needs starlette, which is not installed")
+    assert "Traceback" not in done.stderr
+
+
+def test_another_missing_module_is_not_taken_for_an_extra() -> None:
+    done = run("import semcast.draw.overlay", "numpy")
+    assert "semcast[" not in done.stderr
+    assert "No module named 'numpy'" in done.stderr
