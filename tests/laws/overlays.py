@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import strategies as st
 
+from semcast.planning.masks import branch_masks
 from semcast.trees.graph import Graph
+from semcast.trees.tree import Tree
+
+
+def masks_of(tree: Tree, gateways: Sequence[int]) -> dict[int, dict[int, int]]:
+    """Per node of a tree and link there the gateways behind it, as bits by their places."""
+    bits = {node: 1 << number for number, node in enumerate(gateways)}
+    return branch_masks(tree.root, [(parent, child) for parent, child in tree.links.tolist()], bits)
 
 
 @st.composite

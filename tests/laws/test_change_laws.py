@@ -13,14 +13,13 @@ from semcast.channels.selectivity import Selectivity
 from semcast.model import SemcastError
 from semcast.planning.build import Request, make_plan
 from semcast.planning.changes import LivePlan, aligned, delta, worth_it
-from semcast.planning.masks import branch_masks
 from semcast.planning.origins import Origins
 from semcast.planning.plan import Plan
 from semcast.planning.router import Router
 from semcast.planning.schemes import SCHEMES
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees.topology import Broker, Link, Topology
-from tests.laws.overlays import graphs
+from tests.laws.overlays import graphs, masks_of
 from tests.laws.test_channel_laws import matches_of
 from tests.laws.test_masked_laws import forwarded
 
@@ -62,7 +61,7 @@ def reached(plan: Plan, topology: Topology, router: Router, matched: set[int], s
         if batch.masks is None:
             found += channel.gateways
             continue
-        masks = branch_masks(plan.tree(channel, topology), [topology.node(gateway) for gateway in plan.gateways])
+        masks = masks_of(plan.tree(channel, topology), [topology.node(gateway) for gateway in plan.gateways])
         mask = int.from_bytes(batch.masks[0].tobytes(), "little")
         assert mask < 1 << len(plan.gateways)
         brokers, _ = forwarded(masks, topology.node(source), mask)

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semcast.planning import masked
-from semcast.planning.masks import branch_masks
 from semcast.trees import evaluate
 from semcast.trees.choice import Choice
 from semcast.trees.demand import Demand
@@ -22,7 +21,7 @@ from semcast.trees.joins import Routes, low_cost_tree
 from semcast.trees.masked_tree import Ends, anneal, as_tree, descend, parents, pruned_cost, spanning
 from semcast.trees.rows import OFF
 from semcast.trees.tree import Tree
-from tests.laws.overlays import graphs, nodes_of
+from tests.laws.overlays import graphs, masks_of, nodes_of
 
 
 class World(NamedTuple):
@@ -115,7 +114,7 @@ def test_a_plan_carries_any_set_from_any_source_to_exactly_those_who_want_it(dat
         chosen = Choice.of(world.graph, plan.trees, plan.gateways, source).choose(demand)
         for wanted, channel, links in zip(sets, chosen.channels, chosen.transmissions, strict=True):
             mask = sum(1 << world.gateways.index(node) for node in wanted)
-            reached, used = forwarded(branch_masks(plan.trees[channel], world.gateways), source, mask)
+            reached, used = forwarded(masks_of(plan.trees[channel], world.gateways), source, mask)
             assert len(set(reached)) == len(reached)
             assert wanted <= set(reached)
             assert used == links

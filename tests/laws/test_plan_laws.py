@@ -17,7 +17,6 @@ from semcast.model import SemcastError
 from semcast.planning.build import Request, make_plan
 from semcast.planning.coordinators import keepers, shares, synchronised
 from semcast.planning.cost import Cost, cost_of
-from semcast.planning.masks import branch_masks
 from semcast.planning.origins import Origins, Sent
 from semcast.planning.plan import Plan
 from semcast.planning.router import Router
@@ -25,7 +24,7 @@ from semcast.planning.schemes import SCHEMES
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees.steiner import QUICK
 from semcast.trees.topology import Broker, Link, Topology
-from tests.laws.overlays import graphs, nodes_of
+from tests.laws.overlays import graphs, masks_of, nodes_of
 from tests.laws.test_channel_laws import matches_of
 
 
@@ -163,7 +162,7 @@ def test_header_bytes_are_those_of_the_masks_that_brokers_pass_on(world: World) 
     nodes = [world.topology.node(gateway) for gateway in plan.gateways]
     total = used = 0
     for batch in Router(plan, world.subscriptions.distinct, world.source, world.topology).route(matches):
-        masks = branch_masks(plan.tree(plan.channels[batch.channel], world.topology), nodes)
+        masks = masks_of(plan.tree(plan.channels[batch.channel], world.topology), nodes)
         assert batch.masks is not None
         for words in batch.masks:
             mask = int.from_bytes(words.tobytes(), "little")

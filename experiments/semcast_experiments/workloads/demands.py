@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from semcast.matching import language
-from semcast.matching.matches import Matches
+from semcast.matching.matches import Matches, pointers
 from semcast.trees.demand import Demand
 from semcast.trees.topology import Topology
 
@@ -50,7 +50,7 @@ class Independent:
     def draw(self, count: int, rng: Rng) -> Matches:
         matched = rng.binomial(len(self.held), self._chance, count)
         rows = [np.sort(rng.choice(len(self.held), size, replace=False)) for size in matched.tolist()]
-        return Matches(np.concatenate(([0], np.cumsum(matched))), np.concatenate([*rows, np.empty(0, np.int64)]))
+        return Matches(pointers(matched), np.concatenate([*rows, np.empty(0, np.int64)]))
 
 
 Interest = Callable[[int, Rng], Match | Independent]

@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from semcast.matching.matches import Matches
+from semcast.matching.matches import Matches, pointers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,7 +61,7 @@ class Selectivity:
         order = np.argsort(self.matches.indices, kind="stable")
         rows = np.repeat(np.arange(self.messages, dtype=np.int32), self.matches.counts())
         counts = np.bincount(self.matches.indices, minlength=self.profiles)
-        return np.concatenate(([0], np.cumsum(counts))).astype(np.int64), rows[order]
+        return pointers(counts), rows[order]
 
     @cached_property
     def counts(self) -> Ints:
@@ -81,7 +81,7 @@ class Selectivity:
         keys = np.sort(pairs[:, 0] * groups + group[pairs[:, 1]])
         keys = keys[np.diff(keys, prepend=-1) > 0]  # np.unique hashes them first, which takes tens of times as long
         counts = np.bincount(keys // groups, minlength=self.messages) if groups else np.zeros(self.messages, np.int64)
-        indptr = np.concatenate(([0], np.cumsum(counts)))
+        indptr = pointers(counts)
         return Selectivity(Matches(indptr, (keys % groups).astype(np.int32)), groups, self.weights)
 
 
@@ -152,5 +152,5 @@ class Window(Generic[Body]):
         indices = np.fromiter((p for sample in samples for p in sample.matched), np.int32, sum(counts))
         ages = now_s - np.array([sample.at_s for sample in samples])
         weights = decay(ages, self.half_life_s) / self.sampling
-        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        indptr = pointers(counts)
         return Selectivity(Matches(indptr, indices), max(self.profiles, profiles or 0), weights)

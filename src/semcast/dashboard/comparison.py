@@ -65,9 +65,7 @@ class Sampled(NamedTuple):
         rows = [row for source in sources for row in matched[source]]
         place = np.repeat(np.arange(len(sources)), [len(matched[source]) for source in sources])
         numbers = [sorted({subscriptions.numbers[name] for name in row if name in wanted}) for row in rows]
-        indptr = np.concatenate(([0], np.cumsum([len(row) for row in numbers]))).astype(np.int64)
-        matches = Matches(indptr, np.array([number for row in numbers for number in row], np.int32))
-        return Sampled(subscriptions, matches, Origins.of(sources, place))
+        return Sampled(subscriptions, Matches.of_rows(numbers), Origins.of(sources, place))
 
     @property
     def selectivity(self) -> Selectivity:

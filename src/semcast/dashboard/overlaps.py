@@ -9,7 +9,7 @@ from semcast.channels.overlap import overlap
 from semcast.channels.selectivity import Selectivity
 from semcast.dashboard.comparison import Sampled
 from semcast.dashboard.snapshot import Json, Snapshot
-from semcast.matching.matches import Matches
+from semcast.matching.matches import Matches, pointers
 
 _SHOWN = 40
 """Profiles that are looked at: those that matched most."""
@@ -51,5 +51,5 @@ def _only(matches: Matches, chosen: list[int], profiles: int) -> Matches:
     kept = number[matches.indices]
     rows = np.repeat(np.arange(matches.rows), np.diff(matches.indptr))[kept >= 0]
     order = np.lexsort((kept[kept >= 0], rows))
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=matches.rows)))).astype(np.int64)
+    indptr = pointers(np.bincount(rows, minlength=matches.rows))
     return Matches(indptr, kept[kept >= 0][order])

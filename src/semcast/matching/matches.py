@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 IntArray = NDArray[np.int64]
+
+
+def pointers(counts: ArrayLike) -> IntArray:
+    """Where each of several rows begins in an array of all, from how many each has; and where the last one ends."""
+    sizes = np.asarray(counts, np.int64)
+    found = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=found[1:])
+    return found
 
 
 class Matches:
@@ -57,13 +65,19 @@ class Matches:
         return Matches(np.zeros(rows + 1, np.int64), np.empty(0, np.int32))
 
     @staticmethod
+    def of_rows(rows: Sequence[Sequence[int]]) -> Matches:
+        """From each row's profiles, ascending."""
+        flat = [number for row in rows for number in row]
+        return Matches(pointers([len(row) for row in rows]), np.array(flat, np.int32))
+
+    @staticmethod
     def stacked(parts: Sequence[Matches]) -> Matches:
         """The matches of consecutive batches as those of one."""
         if len(parts) == 1:
             return parts[0]
         counts = np.concatenate([part.counts() for part in parts]) if parts else np.empty(0, np.int64)
         indices = np.concatenate([part.indices for part in parts]) if parts else np.empty(0, np.int32)
-        return Matches(np.concatenate(([0], np.cumsum(counts))), indices)
+        return Matches(pointers(counts), indices)
 
     @staticmethod
     def side_by_side(parts: Sequence[Matches]) -> Matches:
@@ -71,7 +85,7 @@ class Matches:
         if len(parts) == 1:
             return parts[0]
         counts = [part.counts() for part in parts]
-        indptr = np.concatenate(([0], np.cumsum(np.sum(counts, axis=0))))
+        indptr = pointers(np.sum(counts, axis=0))
         indices = np.empty(indptr[-1], np.result_type(*(part.indices.dtype for part in parts)))
         begin = indptr[:-1].copy()
         for part, count in zip(parts, counts, strict=True):
@@ -86,13 +100,13 @@ class Matches:
     def only(self, alive: NDArray[np.bool_]) -> Matches:
         """Without the profiles that are not ``alive``."""
         keep = alive[self.indices]
-        kept_before = np.concatenate(([0], np.cumsum(keep)))
+        kept_before = pointers(keep)
         return Matches(kept_before[self.indptr], self.indices[keep])
 
     def taken(self, rows: IntArray) -> Matches:
         """Those of some rows, renumbered in the order given."""
         counts = self.counts()[rows]
-        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        indptr = pointers(counts)
         places = np.repeat(self.indptr[:-1][rows] - indptr[:-1], counts) + np.arange(indptr[-1])
         return Matches(indptr, self.indices[places])
 
@@ -101,4 +115,4 @@ class Matches:
         counts = self.counts()
         keep = np.ones(self.rows, np.bool_)
         keep[list(rows)] = False
-        return Matches(np.concatenate(([0], np.cumsum(counts * keep))), self.indices[np.repeat(keep, counts)])
+        return Matches(pointers(counts * keep), self.indices[np.repeat(keep, counts)])

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from semcast.matching import Language
-from semcast.matching.matches import Matches
+from semcast.matching.matches import Matches, pointers
 from semcast.model import Kind, Schema, SemcastError
 from semcast.pipeline.failures import failing_at
 from semcast.pipeline.messages import Matched, Source, prepared
@@ -102,7 +102,7 @@ def _collected(
     counts, indices, places = (_flat(rows.column(name), np.int32) for name in ("counts", "profiles", "places"))
     if column is not None:
         _complain(source, column, places, rows.column("stray").drop_null().to_pylist())
-    matches = Matches(np.concatenate(([0], np.cumsum(counts, dtype=np.int64))), indices)
+    matches = Matches(pointers(counts), indices)
     times = _flat(rows.column("times"), np.float64) if time is not None else None
     return Collected(matches, total, places.astype(np.int64) if column else None, times)
 

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from semcast.channels.overlap import Block, Overlap, Sums, blocks, overlap_block, ranges_of
 from semcast.channels.selectivity import Selectivity
 from semcast.matching import parsed
-from semcast.matching.matches import Matches
+from semcast.matching.matches import Matches, pointers
 from semcast.pipeline.match import shared
 
 MOST_BROADCAST = 1 << 28
@@ -147,7 +147,7 @@ def _row(part: int, matches: Matches, weights: NDArray[np.float64], block: int =
 def _parts(batches: Iterable[pa.RecordBatch]) -> Iterator[_Part]:
     for batch in batches:
         for row in batch.to_pylist():
-            indptr = np.concatenate(([0], np.cumsum(np.frombuffer(row["counts"], np.int32), dtype=np.int64)))
+            indptr = pointers(np.frombuffer(row["counts"], np.int32))
             # Compiled loops take no read-only arrays.
             matches = Matches(indptr, np.frombuffer(bytearray(row["profiles"]), np.int32))
             weights = np.frombuffer(bytearray(row["weights"]), np.float64)

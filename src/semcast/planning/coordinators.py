@@ -50,10 +50,8 @@ def synchronised(parts: Sequence[Share], profiles: int) -> Selectivity:
     for part in parts:
         for row, column in part.selectivity.matches.pairs().tolist():
             rows[row].add(part.profiles[column])
-    counts = [len(held) for held in rows.values()]
-    indices = np.array([profile for held in rows.values() for profile in sorted(held)], np.int32)
-    indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    return Selectivity(Matches(indptr, indices), profiles, parts[0].selectivity.weights)
+    matches = Matches.of_rows([sorted(held) for held in rows.values()])
+    return Selectivity(matches, profiles, parts[0].selectivity.weights)
 
 
 def _share(selectivity: Selectivity, profiles: list[int]) -> Share:

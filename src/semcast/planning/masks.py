@@ -6,26 +6,36 @@ have a gateway in common, and passes on only those bits: nothing can loop, and n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from semcast.model.bits import unpacked
 from semcast.trees.demand import Demand
-from semcast.trees.tree import Tree
+
+Node = TypeVar("Node", bound=Hashable)
 
 
-def branch_masks(tree: Tree, gateways: Sequence[int]) -> dict[int, dict[int, int]]:
-    """Per broker of the tree and each of its links there, by the broker at the other end, the gateways behind it."""
-    bit = {node: 1 << number for number, node in enumerate(gateways)}
-    every = sum(bit[node] for node in tree.nodes if node in bit)
-    below = {node: bit.get(node, 0) for node in tree.nodes}
-    masks: dict[int, dict[int, int]] = {node: {} for node in tree.nodes}
-    for parent, child in reversed(tree.links.tolist()):
-        below[parent] |= below[child]
-        masks[parent][child] = below[child]
-        masks[child][parent] = every & ~below[child]
+def below(root: Node, links: Sequence[tuple[Node, Node]], bits: Mapping[Node, int]) -> dict[Node, int]:
+    """Per broker of a tree the gateways at it and behind it, seen from the root; links lead from parent to child."""
+    found = {root: bits.get(root, 0)} | {child: bits.get(child, 0) for _, child in links}
+    for parent, child in reversed(links):
+        found[parent] |= found[child]
+    return found
+
+
+def branch_masks(
+    root: Node, links: Sequence[tuple[Node, Node]], bits: Mapping[Node, int]
+) -> dict[Node, dict[Node, int]]:
+    """Per broker of a tree and each of its links there, by the broker at the other end, the gateways behind it."""
+    held = below(root, links, bits)
+    masks: dict[Node, dict[Node, int]] = {node: {} for node in held}
+    for parent, child in links:
+        masks[parent][child] = held[child]
+    for parent, child in links:
+        masks[child][parent] = held[root] & ~held[child]
     return masks
 
 

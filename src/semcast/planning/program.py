@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from semcast.channels.expressions import And, Atom, Expression, Not, Or
-from semcast.matching.matches import Matches
+from semcast.matching.matches import Matches, pointers
 from semcast.model.bits import Bits
 from semcast.planning import kernels
 
@@ -28,11 +28,11 @@ class Program:
         self._steps: list[tuple[int, int, list[int]]] = []
         self._outputs = [self._row(expression) for expression in expressions]
         counts = np.array([len(leaves) for leaves in self._named], np.int64)
-        self._leaf_ptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        self._leaf_ptr = pointers(counts)
         self._leaves = np.array([leaf for leaves in self._named for leaf in leaves], np.int32)
         self._operators = np.array([operator for operator, _, _ in self._steps], np.int8)
         self._targets = np.array([target for _, target, _ in self._steps], np.int32)
-        self._source_ptr = np.cumsum([0, *(len(sources) for _, _, sources in self._steps)]).astype(np.int64)
+        self._source_ptr = pointers([len(sources) for _, _, sources in self._steps])
         self._sources = np.array([row for _, _, sources in self._steps for row in sources], np.int32)
 
     def rows(self, matches: Matches) -> Bits:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from semcast.model import SemcastError
-from semcast.model.tables import Part, TableError, located, read_toml, typed
+from semcast.files import read_tables
+from semcast.model.tables import Part, TableError, typed
 from semcast.net.view import Delays, OverlayView, tuned
 from semcast.planning.schemes import SCHEMES
 from semcast.protocol.streams import Stream
 from semcast.protocol.wire.frames.semantic import Role
-from semcast.trees.declared import Overlay, topology_file, topology_of, with_topology
+from semcast.trees.declared import Overlay, topology_of
 from semcast.trees.topology import Topology
 
 
@@ -103,27 +104,10 @@ class Deployed(msgspec.Struct, frozen=True):
 
 def read_config(path: Path) -> Deployed:
     """Read a deployment's file; a topology file that it names lies beside it."""
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise SemcastError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise SemcastError(f"{path}: no TOML: {error}") from None
-    try:
-        return _deployed(text, path)
-    except SemcastError as error:
-        raise located(error, path, text) from None
+    return read_tables(path, lambda given: _deployed(given, path))
 
 
-def _deployed(text: str, path: Path) -> Deployed:
-    given = read_toml(text)
-    named = topology_file(given)
-    if named is not None:
-        file = path.parent / named
-        try:
-            given = with_topology(given, file.read_bytes())
-        except OSError as error:
-            raise TableError("topology.file", f"{file} cannot be read ({error.strerror})") from None
+def _deployed(given: dict[str, Any], path: Path) -> Deployed:
     config = typed(given, Config)
     topology = topology_of(config.topology)
     for name, role in config.routers.items():

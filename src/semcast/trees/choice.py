@@ -6,13 +6,14 @@ source is not on. The choice is exact, and of equals it is the first tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from semcast.matching.matches import pointers
 from semcast.model.bits import Bits, bits, unpacked
 from semcast.trees import sliced
 from semcast.trees.demand import Demand
@@ -70,17 +71,17 @@ class Choice:
         unions = np.array([union for program in programs for union in program.unions], np.int32).reshape(-1, 3)
         counts = [[len(terms) for terms in program.terms] for program in programs]
         terms = [row for program in programs for rows in program.terms for row in rows]
-        flat = np.concatenate(([0], np.cumsum(np.array(counts))))
+        flat = pointers(np.array(counts).ravel())
         starts = np.arange(len(trees))[:, None] * sliced.PLANES + np.arange(sliced.PLANES + 1)
         return Choice(
             gateways,
             unions,
-            _starts(len(program.unions) for program in programs),
+            pointers([len(program.unions) for program in programs]),
             np.array(terms, np.int32),
             np.ascontiguousarray(flat[starts]),
             np.array(legs, np.int64),
             np.array([row for program in programs for row in program.lacks], np.int32),
-            _starts(len(program.lacks) for program in programs),
+            pointers([len(program.lacks) for program in programs]),
             max(program.rows for program in programs) + 1,
             (most + 1).bit_length(),
         )
@@ -145,7 +146,3 @@ def _compiled(tree: Tree, places: dict[int, int], source: int) -> _Program:
                 terms[plane].append(row)
     lacks = [row for node, row in places.items() if node not in tree.nodes]
     return _Program(unions, terms, lacks, rows, rooted)
-
-
-def _starts(counts: Iterable[int]) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(list(counts), dtype=np.int64)))

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from semcast.matching.matches import Matches
+from semcast.matching.matches import Matches, pointers
 
 Rng = np.random.Generator
 Reading = Literal["percent", "share"]
@@ -134,5 +134,5 @@ def _of_rows(messages: int, matched: Callable[[int], NDArray[np.bool_]], profile
     for first in range(0, messages, step):
         row, profile = np.nonzero(matched(min(step, messages - first)))
         counts = np.bincount(row, minlength=min(step, messages - first))
-        parts.append(Matches(np.concatenate(([0], np.cumsum(counts))), profile.astype(np.int64)))
+        parts.append(Matches(pointers(counts), profile.astype(np.int64)))
     return Matches.stacked(parts)

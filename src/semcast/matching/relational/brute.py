@@ -11,7 +11,6 @@ from decimal import Decimal
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from semcast.matching.matches import Matches
@@ -48,8 +47,7 @@ class BruteForceEngine:
 
     def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
         found = [[at for at, node in enumerate(self.nodes) if truth(node, row) is True] for row in batch.to_pylist()]
-        indptr = np.concatenate(([0], np.cumsum([len(row) for row in found], dtype=np.int64)))
-        return Matches(indptr, np.array([at for row in found for at in row], np.int32))
+        return Matches.of_rows(found)
 
 
 def truth(node: Node, row: Row) -> bool | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-import numpy as np
-
 from semcast.matching.matches import Matches
 from semcast.matching.semantic.descriptors import Descriptors
 from semcast.profiles.semantic import Node
@@ -20,5 +18,4 @@ class SemanticEngine(ABC):
 
     def match(self, descriptors: Descriptors) -> Matches:
         found = [[] if node is None else self.found(node) for node in descriptors.nodes]
-        indptr = np.concatenate(([0], np.cumsum([len(numbers) for numbers in found], dtype=np.int64)))
-        return Matches(indptr, np.fromiter((n for numbers in found for n in numbers), np.int64, int(indptr[-1])))
+        return Matches.of_rows(found)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from semcast.matching.matches import Matches
+from semcast.matching.matches import Matches, pointers
 from semcast.matching.topic.cache import Found
 from semcast.model import SemcastError
 
@@ -45,7 +45,7 @@ def expanded(topics: Topics, found: Sequence[Found]) -> Matches:
     counts = np.fromiter(map(len, found), np.int64, len(found))
     starts = np.cumsum(counts) - counts
     per_row = counts[topics.codes]
-    indptr = np.concatenate(([0], np.cumsum(per_row)))
+    indptr = pointers(per_row)
     at = np.repeat(starts[topics.codes] - indptr[:-1], per_row)
     at += np.arange(indptr[-1])
     return Matches(indptr, np.concatenate(found)[at])

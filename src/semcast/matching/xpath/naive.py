@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from lxml import etree
 
 from semcast.matching.matches import Matches
@@ -28,8 +27,7 @@ class LxmlEngine(DocumentEngine):
             [] if tree is None else [index for index, path in enumerate(paths) if path(tree)]
             for tree in documents.trees
         ]
-        indptr = np.concatenate(([0], np.cumsum([len(rows) for rows in found], dtype=np.int64)))
-        return Matches(indptr, np.fromiter((i for rows in found for i in rows), np.int64, int(indptr[-1])))
+        return Matches.of_rows(found)
 
 
 def compiled(expression: Expression) -> etree.XPath:

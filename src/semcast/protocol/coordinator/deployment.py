@@ -8,6 +8,7 @@ from itertools import pairwise
 import msgspec
 
 from semcast.model.message import ProfileText
+from semcast.planning.masks import below, branch_masks
 from semcast.planning.plan import Plan, PlannedChannel
 from semcast.protocol.profile_texts import covers
 from semcast.protocol.wire.frames import Entry, Key, PlannedTree, Switch, TreeLink
@@ -109,14 +110,16 @@ def _entries(deployment: Deployment, channel: PlannedChannel, topology: Topology
     for above, child in channel.tree:
         children.setdefault(above, []).append(child)
     on_tree = [channel.rendezvous, *parent]
-    behind = _behind(channel, plan)
+    bits = {gateway: 1 << plan.bits[gateway] for gateway in channel.gateways}
+    behind = below(channel.rendezvous, channel.tree, bits)
+    masks = branch_masks(channel.rendezvous, channel.tree, bits) if plan.kind.masked else {}
     ups = _ups(channel, topology, deployment.sources) if not plan.kind.filtered else {}
     entries: dict[str, Entry] = {}
     for broker in dict.fromkeys([*on_tree, *ups]):
         bit = plan.bits[broker] if broker in channel.gateways else None
         profiles: tuple[ProfileText, ...] = ()
         if plan.kind.masked:
-            links = _masked_links(broker, parent, children, behind, behind[channel.rendezvous])
+            links = tuple(TreeLink(other, _bytes(mask)) for other, mask in masks[broker].items())
         elif plan.kind.per_hop:
             links, profiles = _filtered_links(broker, children.get(broker, []), behind, deployment, bit)
         else:
@@ -126,27 +129,6 @@ def _entries(deployment: Deployment, channel: PlannedChannel, topology: Topology
             key, parent.get(broker), links, tuple(ups.get(broker, ())), bit, acks and here, profiles
         )  # fmt: skip
     return entries
-
-
-def _behind(channel: PlannedChannel, plan: Plan) -> dict[str, int]:
-    """Per broker of the tree the gateways at it and below, as bits."""
-    gateways = set(channel.gateways)
-    found = {
-        broker: 1 << plan.bits[broker] if broker in gateways else 0
-        for broker in [channel.rendezvous, *(child for _, child in channel.tree)]
-    }
-    for above, child in reversed(channel.tree):
-        found[above] |= found[child]
-    return found
-
-
-def _masked_links(
-    broker: str, parent: Mapping[str, str], children: Mapping[str, list[str]], behind: Mapping[str, int], every: int
-) -> tuple[TreeLink, ...]:
-    links = [TreeLink(child, _bytes(behind[child])) for child in children.get(broker, [])]
-    if broker in parent:
-        links.append(TreeLink(parent[broker], _bytes(every & ~behind[broker])))
-    return tuple(links)
 
 
 def _bytes(mask: int) -> bytes:

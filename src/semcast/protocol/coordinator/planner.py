@@ -218,10 +218,7 @@ class Planner:
 
 def matches_of(numbers: Mapping[str, int], rows: Sequence[Sequence[str]]) -> Matches:
     """Sampled messages over numbered profiles; names without a number are left out."""
-    held = [sorted({numbers[name] for name in row if name in numbers}) for row in rows]
-    indptr = np.zeros(len(held) + 1, np.int64)
-    np.cumsum([len(row) for row in held], out=indptr[1:])
-    return Matches(indptr, np.array([number for row in held for number in row], np.int32))
+    return Matches.of_rows([sorted({numbers[name] for name in row if name in numbers}) for row in rows])
 
 
 def _weights(statistics: Statistics, source: str) -> NDArray[np.float64]:

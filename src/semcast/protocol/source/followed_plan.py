@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from semcast.matching.matches import Matches
 from semcast.model.message import Message, ProfileText
 from semcast.protocol.filters import Filter
@@ -64,7 +62,4 @@ class Following:
         return [Routed(names, way) for names, way in zip(matched, routes, strict=True)]
 
     def _matches(self, matched: Sequence[Sequence[str]]) -> Matches:
-        numbers = [sorted(self._numbers[name] for name in names) for names in matched]
-        indptr = np.zeros(len(matched) + 1, np.int64)
-        np.cumsum([len(row) for row in numbers], out=indptr[1:])
-        return Matches(indptr, np.array([number for row in numbers for number in row], np.int32))
+        return Matches.of_rows([sorted(self._numbers[name] for name in names) for names in matched])
