@@ -113,8 +113,7 @@ def broker(
     """Run one broker: it forwards, and takes messages in or serves clients where the topology says so."""
     _starting()
     from semcast.net.host import log
-    from semcast.server.embedded import start_broker
-    from semcast.server.known_overlay import overlay_of
+    from semcast.server.embedded import overlay_of, start_broker
     from semcast.server.serve import Ending, log_to_stderr, run, serve
     from semcast.server.warmup import GETTING_READY
     from semcast.storage.broker_store import repair_store

@@ -11,12 +11,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semcast.cli import render
-from semcast.cli import topology_options as options
 from semcast.cli.options import Json
 from semcast.model import SemcastError
 
 if TYPE_CHECKING:
     from semcast.trees.topology import Topology
+
+
+_WAXMAN = "For waxman"
+_TRANSIT_STUB = "For transit-stub (GT-ITM's parameters; sizes are means)"
+
+
+def _option(panel: str, text: str) -> typer.models.OptionInfo:
+    made: typer.models.OptionInfo = typer.Option(help=text, rich_help_panel=panel, show_default=False)
+    return made
+
+
+Alpha = Annotated[float | None, _option(_WAXMAN, "Instead of a degree: P(u, v) = alpha · exp(-d / (beta · L)).")]
+Beta = Annotated[float | None, _option(_WAXMAN, "How far links reach. Default: 0.2.")]
+TransitDomains = Annotated[int | None, _option(_TRANSIT_STUB, "Transit domains.")]
+TransitNodes = Annotated[int | None, _option(_TRANSIT_STUB, "Nodes per transit domain.")]
+Stubs = Annotated[int | None, _option(_TRANSIT_STUB, "Stub domains per transit node.")]
+StubNodes = Annotated[int | None, _option(_TRANSIT_STUB, "Nodes per stub domain.")]
+ExtraTransitStub = Annotated[int | None, _option(_TRANSIT_STUB, "Extra links from stubs to other transit nodes.")]
+ExtraStubStub = Annotated[int | None, _option(_TRANSIT_STUB, "Extra links between stubs.")]
+TopEdges = Annotated[
+    float | None, _option(_TRANSIT_STUB, "Probability of a link between two transit domains, instead of a degree.")
+]
+TransitEdges = Annotated[
+    float | None, _option(_TRANSIT_STUB, "Probability of a link inside a transit domain, instead of a degree.")
+]
+StubEdges = Annotated[
+    float | None, _option(_TRANSIT_STUB, "Probability of a link inside a stub domain, instead of a degree.")
+]
+
 
 _KINDS = "random, waxman, transit-stub, power-law, topohub:NAME, graphml:FILE or json:FILE"
 _IMPORTED = ("topohub", "graphml", "json")
@@ -86,17 +114,17 @@ def topology(
         bool, typer.Option("--largest-component", help="Of an unconnected GraphML, keep the largest part.")
     ] = False,
     json: Json = False,
-    alpha: options.Alpha = None,
-    beta: options.Beta = None,
-    transit_domains: options.TransitDomains = None,
-    transit_nodes: options.TransitNodes = None,
-    stubs: options.Stubs = None,
-    stub_nodes: options.StubNodes = None,
-    extra_transit_stub: options.ExtraTransitStub = None,
-    extra_stub_stub: options.ExtraStubStub = None,
-    top_edges: options.TopEdges = None,
-    transit_edges: options.TransitEdges = None,
-    stub_edges: options.StubEdges = None,
+    alpha: Alpha = None,
+    beta: Beta = None,
+    transit_domains: TransitDomains = None,
+    transit_nodes: TransitNodes = None,
+    stubs: Stubs = None,
+    stub_nodes: StubNodes = None,
+    extra_transit_stub: ExtraTransitStub = None,
+    extra_stub_stub: ExtraStubStub = None,
+    top_edges: TopEdges = None,
+    transit_edges: TransitEdges = None,
+    stub_edges: StubEdges = None,
 ) -> None:
     """Make an overlay of brokers: links, costs, delays, gateways and places.
 
@@ -234,7 +262,7 @@ def _write(made: Topology, path: Path) -> None:
 
 
 def _summary(kind: str, made: Topology, seconds: float, parameters: dict[str, float]) -> dict[str, Any]:
-    from semcast.trees.diameter import hop_diameter
+    from semcast.trees.graph import hop_diameter
     from semcast.trees.roles import SOURCE
 
     diameter, exact = hop_diameter(made.graph)

@@ -30,6 +30,28 @@ from semcast.storage.disk import Troubled, put_file, when_writable
 if TYPE_CHECKING:
     from semcast.server.config import Deployed
 
+
+_FILE = "overlay.json"
+_PATIENCE_S, _SHORT_S = 60.0, 3.0
+
+
+async def overlay_of(coordinators: list[str], folder: Path, troubled: Troubled | None = None) -> OverlayView:
+    """What coordinators say of the overlay, or, when none answers for a while, what they said last time."""
+    kept = folder / _FILE
+    known = kept.exists()
+    try:
+        view = await ask_overlay(coordinators, patience_s=_SHORT_S if known else _PATIENCE_S)
+    except SemcastError as error:
+        if not known:
+            raise
+        log.warning("%s; starting with what was known last time", error)
+        return OverlayView.decoded(kept.read_bytes())
+    text = msgspec.json.format(view.encoded())
+    if not known or kept.read_bytes() != text:
+        await when_writable(folder.name, lambda: put_file(kept, text), troubled)
+    return view
+
+
 _ADDRESS, _PID = "address", "pid"
 Failed = Callable[[str, BaseException], None]
 

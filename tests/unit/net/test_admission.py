@@ -8,7 +8,7 @@ import pytest
 
 from semcast.net.admission import Callbacks, Proofs, unfit
 from semcast.protocol.wire.frames import Hello, Vouch
-from semcast_experiments.bench.forward.voucher import Voucher
+from semcast_experiments.bench.forward.stage import Voucher
 
 
 def test_a_proof_counts_only_for_the_member_it_was_shown_to() -> None:

@@ -25,7 +25,7 @@ from semcast.profiles.semantic import (
     size,
     truncate,
 )
-from semcast.profiles.semantic.affinity import measured
+from semcast.profiles.semantic.algebra import measured
 from semcast.profiles.semantic.syntax import And
 from tests.unit.profiles.thesis import FIGURE_5_2, MAP, correction
 

@@ -15,7 +15,7 @@ from semcast.protocol.wire.codec import Decoder, encode
 from semcast.protocol.wire.frames import AnyFrame, Data, Entry, Install, Ping, Tally, TreeLink
 from semcast.server.broker import BrokerHost
 from semcast.trees.topology import Broker, Link, Topology
-from semcast_experiments.bench.forward.voucher import Voucher
+from semcast_experiments.bench.forward.stage import Voucher
 
 KEY = ("c0", 1)
 VOUCHER = Voucher()

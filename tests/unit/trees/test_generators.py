@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from semcast.trees.diameter import hop_diameter
 from semcast.trees.generators import KINDS, TransitStub, flat_random, generate, power_law, transit_stub, waxman
+from semcast.trees.graph import hop_diameter
 from semcast.trees.roles import SOURCE, with_roles
 from semcast.trees.topology import Broker, Link, Topology, TopologyError
 

@@ -7,7 +7,6 @@ go). Knows no routers: what they need of an engine is ``found`` for one descript
 from semcast.matching.semantic.descriptors import descriptor
 from semcast.matching.semantic.matcher import ENGINES, SemanticMatcher
 from semcast.matching.semantic.naive import evaluate
-from semcast.matching.semantic.prefilter import Prefilter
-from semcast.matching.semantic.shared import SharedEngine
+from semcast.matching.semantic.shared import Prefilter, SharedEngine
 
 __all__ = ["ENGINES", "Prefilter", "SemanticMatcher", "SharedEngine", "descriptor", "evaluate"]

@@ -10,13 +10,35 @@ and not with the number of profiles. A denial that cannot wait for anything else
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from math import prod
+from typing import Generic, TypeVar
 
 from semcast.matching.semantic.engine import SemanticEngine
 from semcast.matching.semantic.tables import Grid, RangeTable
-from semcast.profiles.semantic import InterestProfile, Node
+from semcast.profiles.semantic import InterestProfile, Node, truncate
 from semcast.profiles.semantic.syntax import And, Distance, Expression, Has, Not, Or, Range, Text
+
+Port = TypeVar("Port", bound=Hashable)
+
+
+class Prefilter(Generic[Port]):
+    """The filters of all ports, cut to a depth and laid over each other, tagged with the ports they are of.
+
+    A packet is mapped onto the common tree once. A port that it does not reach cannot match: cutting a filter only lets
+    more through. Without a depth nothing is cut, and the ports that are reached are those that match.
+    """
+
+    def __init__(self, filters: Mapping[Port, Expression], depth: int | None = None) -> None:
+        self.depth = depth
+        self._ports = list(filters)
+        cut = filters.values() if depth is None else [truncate(item, depth) for item in filters.values()]
+        self._engine = SharedEngine([InterestProfile.of(item) for item in cut])
+
+    def candidates(self, root: Node) -> list[Port]:
+        """The ports that cannot be excluded, in the order in which they were given."""
+        return [self._ports[number] for number in self._engine.found(root)]
+
 
 _RARER = 0.999  # a node that must be there, over the same asked where it is
 

@@ -6,8 +6,7 @@ overlaps, aggregate, simplify, truncate, selectivity, affinity. Names have their
 Knows text and nothing else: no packets' XML, batches, engines, routers or networks.
 """
 
-from semcast.profiles.semantic.affinity import affinity
-from semcast.profiles.semantic.algebra import aggregate, simplify, size, truncate
+from semcast.profiles.semantic.algebra import affinity, aggregate, simplify, size, truncate
 from semcast.profiles.semantic.containment import covers, disjoint, implies, overlaps
 from semcast.profiles.semantic.descriptor import Node
 from semcast.profiles.semantic.markup import MAX_DEPTH, MAX_NODES, MAX_TEXT

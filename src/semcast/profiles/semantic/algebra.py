@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from semcast.profiles.semantic.containment import disjoint, implies
 from semcast.profiles.semantic.syntax import (
@@ -24,6 +25,38 @@ from semcast.profiles.semantic.syntax import (
     has,
     negation,
 )
+
+
+def affinity(a: Expression, b: Expression) -> float:
+    """Common nodes over all nodes: 1 for equal profiles, 0 for profiles that share nothing but the root."""
+    mine, other = set(_nodes(a, ())), set(_nodes(b, ()))
+    return len(mine & other) / len(mine | other) if mine | other else 1.0
+
+
+def measured(pairs: Iterable[tuple[bool, bool]]) -> float:
+    """Packets that match both over packets that match either; each pair says so of one packet. 0 where none matches."""
+    both = either = 0
+    for one, other in pairs:
+        both += one and other
+        either += one or other
+    return both / either if either else 0.0
+
+
+def _nodes(expression: Expression, way: tuple[Any, ...], root: bool = True) -> Iterator[tuple[Any, ...]]:
+    """All nodes of the tree but those right below the root, which all profiles share."""
+    match expression:
+        case Has(name, condition):
+            if not root:
+                yield (*way, name)
+            yield from _nodes(condition, (*way, name), False)
+        case Not(item):
+            yield (*way, "not", item.key)
+        case And(items) | Or(items):
+            for item in items:
+                yield from _nodes(item, way, root)
+        case _:
+            yield (*way, expression.key)
+
 
 _EFFORT = 400  # comparisons of nodes to find out whether one branch covers another
 _ROUNDS = 8  # what merges may merge again; two rounds suffice for profiles as people write them

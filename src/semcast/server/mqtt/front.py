@@ -10,10 +10,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import mqtt5
+import msgspec
 from mqtt5 import DisconnectReasonCode as Disconnect
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
+from semcast.protocol.stores import Notes
 from semcast.protocol.wire.frames import Detach
 from semcast.server.broker import BrokerHost
 from semcast.server.local import LocalClient
@@ -23,10 +25,43 @@ from semcast.server.mqtt.feed import Feed
 from semcast.server.mqtt.intake import Intake
 from semcast.server.mqtt.names import Names, Shared, shared
 from semcast.server.mqtt.properties import message_of
-from semcast.server.mqtt.saved import SavedFilter, SavedSession, forget, save, saved_sessions
 from semcast.server.mqtt.session import Session, Wanted
 from semcast.server.mqtt.wire import MqttError, connects
 from semcast.trees.topology import GATEWAY
+
+_PREFIX = "mqtt/"
+
+
+class SavedFilter(msgspec.Struct, frozen=True, array_like=True):
+    filter: str
+    profile: ProfileText
+    qos: int
+    no_local: bool
+    identifier: int | None
+    include: tuple[str, ...]
+
+
+class SavedSession(msgspec.Struct, frozen=True, array_like=True):
+    client_id: str
+    nonce: str
+    expiry_s: float
+    away_ms: int | None
+    filters: tuple[SavedFilter, ...]
+
+
+def save(notes: Notes, saved: SavedSession) -> None:
+    """Durable with the next commit: of a new subscription, before it is live."""
+    notes.put(_PREFIX + saved.client_id, msgspec.msgpack.encode(saved))
+
+
+def forget(notes: Notes, client_id: str) -> None:
+    if notes.get(_PREFIX + client_id) is not None:
+        notes.put(_PREFIX + client_id, None)
+
+
+def saved_sessions(notes: Notes) -> list[SavedSession]:
+    return [msgspec.msgpack.decode(value, type=SavedSession) for _, value in notes.items(_PREFIX)]
+
 
 log = logging.getLogger("semcast")
 _GROUP_EXPIRY_S = 60.0

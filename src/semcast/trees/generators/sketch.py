@@ -8,11 +8,37 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from semcast.trees.generators import kernels
 from semcast.trees.graph import FloatArray, IntArray
 from semcast.trees.topology import Broker, Link, Topology, TopologyError
+
+
+@njit("int32(int32[::1], int32)", cache=True, nogil=True)
+def find(parent, node):  # type: ignore[no-untyped-def]
+    """The root of a node; the way to it is halved, so that the next search is shorter."""
+    while parent[node] != node:
+        parent[node] = parent[parent[node]]
+        node = parent[node]
+    return node
+
+
+@njit("void(int32[:, ::1], int32[::1], boolean[::1])", cache=True, nogil=True)
+def forest(ends, part, holds):  # type: ignore[no-untyped-def]
+    """Mark the links that join two parts when they are added in the order given.
+
+    ``part`` comes with every node on its own (0 … n-1) and leaves with the smallest node of its part.
+    """
+    for link in range(len(ends)):
+        a = find(part, ends[link, 0])
+        b = find(part, ends[link, 1])
+        if a != b:
+            holds[link] = True
+            part[max(a, b)] = min(a, b)
+    for node in range(len(part)):
+        part[node] = find(part, node)
+
 
 Costs = Literal["unit", "distance"]
 BoolArray = NDArray[np.bool_]
@@ -110,7 +136,7 @@ def parts_of(nodes: int, ends: IntArray) -> tuple[IntArray, BoolArray]:
     """Per node the smallest node of its part, and which links hold the parts together."""
     part = np.arange(nodes, dtype=np.int32)
     holds = np.zeros(len(ends), np.bool_)
-    kernels.forest(np.ascontiguousarray(ends, np.int32).reshape(-1, 2), part, holds)
+    forest(np.ascontiguousarray(ends, np.int32).reshape(-1, 2), part, holds)
     return part, holds
 
 
