@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from semcast.planning.headers import one_level
-from semcast.planning.regions import OUTSIDE, Behind, Regions, region_masks, two_level
+from semcast.planning.regions import OUTSIDE, Regions, two_level
 from semcast.trees import evaluate
 from semcast.trees.demand import Demand
 from semcast.trees.evaluate import Routed
@@ -19,6 +22,43 @@ from tests.laws.test_masked_laws import worlds
 
 Inner = dict[int, int]
 """Per region that is named, its gateways."""
+
+
+class Behind(NamedTuple):
+    """What a broker knows of one of its links."""
+
+    gateways: int
+    """The gateways of its own region behind it, as bits."""
+    regions: int
+    """The other regions with any gateway behind it."""
+
+
+def region_masks(tree: Tree, regions: Regions) -> dict[int, dict[int, Behind]]:
+    """Per broker of the tree and each of its links there, by the broker at the other end, what is behind it."""
+    masks: dict[int, dict[int, Behind]] = {node: {} for node in tree.nodes}
+    everyone = _held(tree.nodes, regions)
+    below = {node: _held([node], regions) for node in tree.nodes}
+    for parent, child in reversed(tree.links.tolist()):
+        below[parent] = [a | b for a, b in zip(below[parent], below[child], strict=True)]
+        above = [a & ~b for a, b in zip(everyone, below[child], strict=True)]
+        masks[parent][child] = _behind(below[child], regions.region.get(parent, OUTSIDE))
+        masks[child][parent] = _behind(above, regions.region.get(child, OUTSIDE))
+    return masks
+
+
+def _held(nodes: Iterable[int], regions: Regions) -> list[int]:
+    """Per region the gateways among some nodes."""
+    found = [0] * len(regions)
+    for node in nodes:
+        if node in regions.home:
+            number, bit = regions.home[node]
+            found[number] |= 1 << bit
+    return found
+
+
+def _behind(held: Sequence[int], own: int) -> Behind:
+    others = sum(1 << number for number, inner in enumerate(held) if inner and number != own)
+    return Behind(held[own] if own != OUTSIDE else 0, others)
 
 
 def forwarded(

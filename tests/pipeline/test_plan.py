@@ -61,17 +61,6 @@ def test_the_matrix_made_on_spark_is_the_one_made_here(
         assert np.allclose(found.shares, expected.shares)
 
 
-def test_a_sample_that_never_leaves_its_frame_gives_the_same_matrix(spark: SparkSession) -> None:
-    texts = [f"x >= {n} AND x < {n + 5}" for n in range(0, 30, 2)] + ["x > 99"]
-    matcher = RELATIONAL.matcher([RELATIONAL.parse(text) for text in texts])
-    xs = np.random.default_rng(3).integers(0, 40, 700).tolist()
-    frame = spark.createDataFrame([(x,) for x in xs], "x int").repartition(3)
-    found = overlaps.overlap_of_parts(overlaps.matched_parts(frame, texts).persist(), len(texts), 0.2)
-    expected = overlap_here(Selectivity.of(matcher.match(pa.table({"x": xs})), len(texts)), 0.2)
-    assert found.matrix().tolist() == expected.matrix().tolist()
-    assert found.counts.tolist() == expected.counts.tolist()
-
-
 def test_matches_come_back_in_the_order_of_the_messages(spark: SparkSession, tmp_path: Path) -> None:
     rows: list[object] = [{"x": n % 7, "pad": "y" * 900} for n in range(20_000)]  # more than one split
     rows[5] = "not JSON"

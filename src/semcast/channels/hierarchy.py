@@ -89,19 +89,6 @@ def representatives(overlap: Overlap) -> Ints:
     return found
 
 
-def best_parents(overlaps: Floats, noise: Floats) -> dict[int, int]:
-    """2004's rule on a whole matrix: j = argmax O[j, i] / r_{j-i} over those with O[i, j] = 1; roots are left out.
-
-    ``overlaps`` and ``noise`` are dense (noise[j, i] is r_{j-i}); for worked examples such as Table 1.
-    """
-    found: dict[int, int] = {}
-    for i in range(len(overlaps)):
-        above = [j for j in range(len(overlaps)) if j != i and overlaps[i, j] == 1]
-        if above:
-            found[i] = max(above, key=lambda j: (overlaps[j, i] / noise[j, i], -j))
-    return found
-
-
 def cost_based(
     choices: Sequence[Sequence[Candidate]],
     rates: Floats,
@@ -179,22 +166,3 @@ def _count(overlap: Overlap, i: int) -> int:
     others, counts, _ = overlap.row(i)
     place = int(np.searchsorted(others, i))
     return int(counts[place]) if place < len(others) and others[place] == i else 0
-
-
-def matched_top_down(hierarchy: Hierarchy, matches: Callable[[int], bool]) -> set[int]:
-    """Match a message from a hierarchy's root down (2004 §3.2.1): below a profile that does not match nobody is asked.
-
-    Right only where every parent covers its children *by syntax*. Under containment that a sample suggested, a
-    child that would contradict it is never asked, and the sample goes on confirming itself.
-    """
-    below: dict[int, list[int]] = {}
-    for child, parent in hierarchy.parents.items():
-        below.setdefault(parent, []).append(child)
-    found: set[int] = set()
-    asked = [hierarchy.root]
-    while asked:
-        profile = asked.pop()
-        if matches(profile):
-            found.add(profile)
-            asked += below.get(profile, ())
-    return found

@@ -91,7 +91,6 @@ class Connection(asyncio.Protocol):
         """Something that it said takes a while: nothing more is read until then, and ``behind`` came with it."""
         self.behind: list[AnyView] = []
         self.mismatch: VersionError | None = None
-        self.bytes_in = self.bytes_out = 0
         self.heard_at = 0.0
         """On the loop's clock."""
         self.over = False
@@ -143,7 +142,6 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.over:
             return
-        self.bytes_in += len(data)
         if len(data) >= _LARGE and self._transport is not None and not self._transport.is_closing():
             # More is there. A loop would go on reading for megabytes before it writes what it has read so far.
             self._transport.pause_reading()
@@ -212,7 +210,6 @@ class Connection(asyncio.Protocol):
         """Send the bytes of whole frames."""
         if self.over:
             return
-        self.bytes_out += len(data)
         if self._paused or self._waiting:
             (self._urgent if urgent else self._data).append(data)
             self._waiting += len(data)

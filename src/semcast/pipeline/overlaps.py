@@ -9,19 +9,17 @@ sample. (A self-join of the matches, or partial sums per part, moves the whole m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from semcast.channels.overlap import Block, Overlap, Sums, blocks, overlap_block, ranges_of
 from semcast.channels.selectivity import Selectivity
-from semcast.matching import parsed
 from semcast.matching.matches import Matches, pointers
 from semcast.pipeline.match import shared
 
@@ -89,24 +87,6 @@ def overlap_of_parts(parts: DataFrame, profiles: int, least: float = 0.0) -> Ove
     found = _collected(sent.sortWithinPartitions("part").mapInArrow(add, _BLOCKS))
     there = {block.first for block in found}
     return Overlap.of([*found, *(Block.nothing(first, last) for first, last in ranges if first not in there)])
-
-
-def matched_parts(df: DataFrame, profiles: Sequence[Any], *, language: str | None = None) -> DataFrame:
-    """Messages of a frame as the parts of a sample, matched where they are; each message counts 1.
-
-    ``profiles`` are parsed profiles or their texts. ``overlap_of_parts`` reads its parts twice: persist them.
-    """
-    chosen, given = parsed(profiles, language)
-    load = shared(df.sparkSession, chosen.matcher(given))
-
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        matcher = load()
-        context = TaskContext.get()
-        first = (context.partitionId() if context else 0) << 32
-        for number, batch in enumerate(batches):
-            yield _row(first + number, matcher.match(batch), np.ones(batch.num_rows)).drop_columns("block")
-
-    return df.mapInArrow(run, _PARTS)
 
 
 def parts_of(spark: SparkSession, selectivity: Selectivity) -> DataFrame:

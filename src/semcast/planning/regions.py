@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,43 +82,6 @@ class Regions:
         own = [self.region.get(node, OUTSIDE) for node in tree.links.ravel().tolist()]
         inner = [(len(self.members[number]) + 7) // 8 if number != OUTSIDE else 0 for number in own]
         return outer + (sum(inner) / len(inner) if inner else 0.0)
-
-
-class Behind(NamedTuple):
-    """What a broker knows of one of its links."""
-
-    gateways: int
-    """The gateways of its own region behind it, as bits."""
-    regions: int
-    """The other regions with any gateway behind it."""
-
-
-def region_masks(tree: Tree, regions: Regions) -> dict[int, dict[int, Behind]]:
-    """Per broker of the tree and each of its links there, by the broker at the other end, what is behind it."""
-    masks: dict[int, dict[int, Behind]] = {node: {} for node in tree.nodes}
-    everyone = _held(tree.nodes, regions)
-    below = {node: _held([node], regions) for node in tree.nodes}
-    for parent, child in reversed(tree.links.tolist()):
-        below[parent] = [a | b for a, b in zip(below[parent], below[child], strict=True)]
-        above = [a & ~b for a, b in zip(everyone, below[child], strict=True)]
-        masks[parent][child] = _behind(below[child], regions.region.get(parent, OUTSIDE))
-        masks[child][parent] = _behind(above, regions.region.get(child, OUTSIDE))
-    return masks
-
-
-def _held(nodes: Iterable[int], regions: Regions) -> list[int]:
-    """Per region the gateways among some nodes."""
-    found = [0] * len(regions)
-    for node in nodes:
-        if node in regions.home:
-            number, bit = regions.home[node]
-            found[number] |= 1 << bit
-    return found
-
-
-def _behind(held: Sequence[int], own: int) -> Behind:
-    others = sum(1 << number for number, inner in enumerate(held) if inner and number != own)
-    return Behind(held[own] if own != OUTSIDE else 0, others)
 
 
 def two_level(graph: Graph, routed: Routed, demand: Demand, source: int, regions: Sequence[Regions]) -> Headers:

@@ -105,7 +105,6 @@ class Space:
         self.string: Segment | None = None
         self.boolean: Segment | None = None
         self.timestamp: NumberSegment | LongSegment | None = None
-        self.strings_ordered = False
         for domain in sorted(points):
             self._lay(domain, points[domain])
 

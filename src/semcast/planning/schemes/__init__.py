@@ -17,10 +17,10 @@ SCHEMES: dict[str, Scheme] = {
     scheme.name: scheme
     for scheme in (
         Masked("masked"),
+        *map(SemCast, PAPERS),
         Unicast("unicast"),
         ShortestPaths("spt"),
         SemanticNetwork("semnet"),
-        *map(SemCast, PAPERS),
     )
 }
 
