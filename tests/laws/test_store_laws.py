@@ -176,9 +176,10 @@ class CoordinatorsMemory(RuleBasedStateMachine):
 
     @rule(way=st.integers(0, 1), who=st.sampled_from(("a", "b", "c")), data=st.data())
     def lead(self, way: int, who: str, data: st.DataObject) -> None:
-        lease_s = data.draw(st.sampled_from(self.LEASES))
+        lease_s, back = data.draw(st.sampled_from(self.LEASES)), data.draw(st.sampled_from((-1, 0, 1)))
         self.now += 0.001
-        assert self.ways[way].lead(who, lease_s) == self.memory.lead(who, lease_s)
+        above = max(0, self.memory.term - back)
+        assert self.ways[way].lead(who, lease_s, above) == self.memory.lead(who, lease_s, above)
 
     @rule(
         way=st.integers(0, 1),

@@ -7,7 +7,19 @@ from collections.abc import Iterable
 import numpy as np
 
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Command, Event, MakePlan, PlanMade, Send, Settings
+from semcast.net.store_calls import answer_of
+from semcast.protocol.contract import (
+    AskLead,
+    Command,
+    CommitStore,
+    Event,
+    MakePlan,
+    PlanMade,
+    ReadStore,
+    Send,
+    Settings,
+    StoreCommand,
+)
 from semcast.protocol.coordinator.coordinator import Coordinator
 from semcast.protocol.coordinator.orders import Order
 from semcast.protocol.wire.frames import (
@@ -95,28 +107,44 @@ class Reign:
         self.world = world
         self.slow = False
         self.orders: list[Order] = []
+        self.slow_store = False
+        self.calls: list[StoreCommand] = []
         self.line = StoreLine(world.store)
         self.machine = Coordinator(
-            name, store=self.line, topology=world.topology, scheme=scheme, settings=settings,
+            name, topology=world.topology, scheme=scheme, settings=settings,
             rng=np.random.default_rng(1), incarnation=incarnation,
         )  # fmt: skip
 
     def hears(self, *events: Event | tuple[str, AnyFrame]) -> list[Command]:
-        return self._with_plans(play(self.machine, *events, at=self.world.now))
+        return self._driven(play(self.machine, *events, at=self.world.now))
 
     def tick(self, after: float = 0.1) -> list[Command]:
         """Let time go by; nobody says anything."""
         self.world.now = round(self.world.now + after, 6)
-        return self._with_plans(tick(self.machine, self.world.now))
+        return self._driven(tick(self.machine, self.world.now))
 
-    def _with_plans(self, commands: list[Command]) -> list[Command]:
-        """Plans that are ordered are made at once, unless they are ``slow``: then they wait for ``plan_made``."""
+    def _driven(self, commands: list[Command]) -> list[Command]:
+        """Plans that are ordered are made at once, unless they are ``slow``: then they wait for ``plan_made``.
+
+        So are calls to the store; those of a ``slow_store`` wait for ``answered``. What is left is what was said.
+        """
+        said: list[Command] = []
         for command in commands:
             if isinstance(command, MakePlan):
                 self.orders.append(command.order)
-                if not self.slow:
-                    commands = [*commands, *self.plan_made()]
-        return commands
+                said += [command] if self.slow else [command, *self.plan_made()]
+            elif isinstance(command, AskLead | ReadStore | CommitStore):
+                self.calls.append(command)
+                said += [] if self.slow_store else self.answered()
+            else:
+                said.append(command)
+        return said
+
+    def answered(self, kind: type | None = None) -> list[Command]:
+        """The first call, or the first of a kind, is done and answered."""
+        call = next(call for call in self.calls if kind is None or isinstance(call, kind))
+        self.calls.remove(call)
+        return self.hears(answer_of(self.line, call))
 
     def plan_made(self) -> list[Command]:
         """The plan that was ordered first is there."""

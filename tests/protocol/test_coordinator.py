@@ -58,7 +58,7 @@ def test_who_was_deposed_cannot_write(reign: Reign, world: World) -> None:
     other = Reign(world, "d")
     world.now += SETTINGS.leader_s
     assert notes(other.tick(), "leads") == [{"term": 2}]
-    reign.machine._leads_until = world.now + 1  # its clock is slow: it does not know
+    reign.machine._tenure._lead._until = world.now + 1  # its clock is slow: it does not know
     commands = reign.hears(interests("g0", 1, A))
     assert notes(commands, "deposed") == [{"term": 1}]
     assert not reign.machine.leads(world.now)
@@ -73,7 +73,7 @@ def test_a_store_that_does_not_answer_ends_leadership_until_it_does(reign: Reign
     for _ in range(20):
         reign.step()
     assert reign.machine.leads(world.now)
-    assert (world.store.term, reign.epoch) == (1, 1)  # it led all the time, as far as the store knows
+    assert (world.store.term, reign.epoch) == (2, 1)  # a new term: a late write of the old one would be shut out
 
 
 @pytest.mark.parametrize("ordered", [False, True])

@@ -6,23 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 import pytest
 
 from semcast.protocol.broker.acks import AckTable, Positions
 from semcast.protocol.broker.broker import Broker, Forwarded, Table, narrowed
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Command, Send, Sync
+from semcast.protocol.contract import Command, CommitStore, Event, Send, Sync
 from semcast.protocol.coordinator.coordinator import Coordinator
 from semcast.protocol.coordinator.ledger import Ledger
 from semcast.protocol.coordinator.overlay import Overlay as KnownOverlay
 from semcast.protocol.gateway.inbox import Inbox, Members
 from semcast.protocol.gateway.register import Register
 from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.leadership import Leadership, Verdict
 from semcast.protocol.results import Delivered
 from semcast.protocol.source.followed_plan import Following, Routed
 from semcast.protocol.source.source import Source
+from semcast.protocol.tenure import Tenure
 from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
-from semcast.sim.faults import Crash, Loss, Partition
+from semcast.sim.faults import Crash, Loss, Partition, Pause, StoreCut, StoreSlow
 from semcast.sim.scenario import Coordinators, Network, Publishers, Scenario
 from semcast.sim.simulation import Simulation
 from semcast.sim.stores import MemoryCoordinatorStore
@@ -143,7 +146,7 @@ def keeps_what_came_twice(patch: Patch) -> None:
 def skips_the_drain(patch: Patch) -> None:
     def drain(self: Coordinator, alive: set[str]) -> None:
         for _, successor in list(self._ledger.draining):
-            self._ledger.drained(self.term, successor)
+            self._ledger.drained(successor)
 
     patch.setattr(Coordinator, "_drain", drain)
 
@@ -155,8 +158,8 @@ def waits_for_no_source(patch: Patch) -> None:
         self._leases.clear()
         return plain(self, now)
 
-    def sure(self: Ledger, term: int, positions: dict[str, int], unsure: tuple[str, ...]) -> list[str]:
-        return finish(self, term, positions, ())
+    def sure(self: Ledger, positions: dict[str, int], unsure: tuple[str, ...]) -> list[str]:
+        return finish(self, positions, ())
 
     patch.setattr(Coordinator, "_finish", finish_at_once)
     patch.setattr(Ledger, "finish", sure)
@@ -174,7 +177,7 @@ def gives_a_bit_to_another(patch: Patch) -> None:
 
 
 def two_lead_in_one_term(patch: Patch) -> None:
-    def lead(self: MemoryCoordinatorStore, who: str, lease_s: float) -> int:
+    def lead(self: MemoryCoordinatorStore, who: str, lease_s: float, above: int = 0) -> int:
         self._term = 1
         return 1
 
@@ -184,10 +187,55 @@ def two_lead_in_one_term(patch: Patch) -> None:
 def comes_back_in_its_old_term(patch: Patch) -> None:
     plain = MemoryCoordinatorStore.lead
 
-    def lead(self: MemoryCoordinatorStore, who: str, lease_s: float) -> int | None:
-        return plain(self, who.partition("#")[0], lease_s)
+    def lead(self: MemoryCoordinatorStore, who: str, lease_s: float, above: int = 0) -> int | None:
+        return plain(self, who.partition("#")[0], lease_s, above)
 
     patch.setattr(MemoryCoordinatorStore, "lead", lead)
+
+
+def speaks_before_the_commit_is_durable(patch: Patch) -> None:
+    plain = Ledger.to_commit
+
+    def to_commit(self: Ledger) -> dict[str, bytes] | None:
+        changes = plain(self)
+        if changes is not None:
+            self.committed()
+        return changes
+
+    def commit(self: Tenure) -> list[Command]:
+        """Sends every batch off at once, and believes in it."""
+        changes = self.ledger.to_commit() if self._knows else None
+        return [] if changes is None else [CommitStore(self._number(), self.term, changes), *self._rested(_NOW[0])]
+
+    plain_handle = Coordinator.handle
+
+    def handle(self: Coordinator, event: Event, now: float) -> list[Command]:
+        _NOW[0] = now
+        return plain_handle(self, event, now)
+
+    patch.setattr(Ledger, "to_commit", to_commit)
+    patch.setattr(Tenure, "commit", commit)
+    patch.setattr(Coordinator, "handle", handle)
+
+
+_NOW = [0.0]
+
+
+def counts_the_lead_from_the_answer(patch: Patch) -> None:
+    plain = Leadership.answered
+
+    def answered(self: Leadership, number: int, term: int | None, now: float) -> Verdict:
+        self._asked[number] = now
+        return plain(self, number, term, now)
+
+    patch.setattr(Leadership, "answered", answered)
+
+
+def keeps_its_term_after_an_unknown_commit(patch: Patch) -> None:
+    def spend(self: Leadership) -> None:
+        self._until = self._asked_at = float("-inf")
+
+    patch.setattr(Leadership, "spend", spend)
 
 
 QUIET, MISSED, NEEDLESS = "calm runs are quiet", "nothing is missed", "gaps have a reason"
@@ -260,7 +308,7 @@ MUTANTS = {
             skips_the_drain,
             scenario(
                 scheme="semcast",
-                network=Network(sync_ms=(300.0, 400.0)),
+                network=Network(sync_ms=(450.0, 600.0)),
                 clients=(at_gateways(6, attach_s=(0.0, 7.0)),),
             ),
             QUIET,
@@ -291,6 +339,35 @@ MUTANTS = {
             comes_back_in_its_old_term,
             scenario(faults=(Crash(from_s=4.0, to_s=4.5, party="c0"),)),
             "one leader a term",
+        ),
+        Mutant(
+            speaks_before_the_commit_is_durable,
+            scenario(coordinators=Coordinators(store_ms=(50.0, 200.0))),
+            "what is said is stored",
+        ),
+        Mutant(
+            # Each stands still while the store answers, and takes what it then hears for news.
+            counts_the_lead_from_the_answer,
+            scenario(
+                duration_s=20.0,
+                coordinators=Coordinators(count=2),
+                faults=(
+                    *(StoreSlow(from_s=1.0, to_s=20.0, party=name, most_ms=1500.0) for name in ("c0", "c1")),
+                    Pause(from_s=4.0, to_s=10.0, party="c0"),
+                    Pause(from_s=13.0, to_s=19.0, party="c1"),
+                ),
+            ),
+            "who speaks holds the lead",
+        ),
+        Mutant(
+            # Calls into a cut may be done long after they were given up.
+            keeps_its_term_after_an_unknown_commit,
+            scenario(
+                duration_s=14.0,
+                clients=(at_gateways(12, attach_s=(0.0, 12.0)),),
+                faults=tuple(StoreCut(from_s=2.0 + at, to_s=2.15 + at, party="c0") for at in np.arange(0, 11, 0.5)),
+            ),
+            "no write follows a read",
         ),
     ]
 }

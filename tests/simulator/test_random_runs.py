@@ -25,7 +25,9 @@ def test_seeds_draw_all_schemes_and_all_kinds_of_faults_within_their_bounds() ->
         assert scenario.topology.sources in (1, 2)
         assert scenario.topology.gateways in (2, 3, 4)
     faults = {type(fault).__name__ for seed in range(60) for fault in Simulation(drawn[seed], seed).faults}
-    assert faults == {"Crash", "Pause", "Slow", "Skew", "StoreCut", "Loss", "Twice", "Jitter", "Partition"}
+    assert faults == {
+        "Crash", "Pause", "Slow", "Skew", "StoreCut", "StoreSlow", "Loss", "Twice", "Jitter", "Partition",
+    }  # fmt: skip
 
 
 def test_an_outcome_is_that_of_the_run() -> None:

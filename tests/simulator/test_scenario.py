@@ -132,12 +132,14 @@ def test_roles_are_drawn_where_none_are_given_and_the_seed_decides() -> None:
 def test_a_campaign_draws_faults_that_are_over_in_time() -> None:
     import numpy as np
 
-    campaign = Campaign(crash=20, pause=20, slow=20, skew=20, store_cut=20, loss=20, twice=20, jitter=20, partition=40)
+    campaign = Campaign(crash=20, pause=20, slow=20, skew=20, store_cut=20, loss=20, twice=20, jitter=20, partition=40,
+                        store_slow=20)  # fmt: skip
     victims = Victims(line(1, 1, 1), ["c0"], ["s0"])
     found = drawn_faults(campaign, victims, 30.0, np.random.default_rng(1))
     assert found == drawn_faults(campaign, victims, 30.0, np.random.default_rng(1))
     assert {type(fault).__name__ for fault in found} == {
         "Crash", "Pause", "Slow", "Skew", "StoreCut", "Loss", "Twice", "Jitter", "Partition",
+        "StoreSlow",
     }  # fmt: skip
     for fault in found:
         check(fault, "drawn", 30.0)

@@ -15,7 +15,7 @@ from semcast.sim.parties import Party
 from semcast.sim.stores import MemoryLog
 from semcast.trees.topology import Broker, Link, Topology
 
-CONCERNS = ("ticks", "syncs", "crashes", "network", "plans")
+CONCERNS = ("ticks", "syncs", "crashes", "network", "plans", "store")
 
 
 def line(*delays_ms: float) -> Topology:

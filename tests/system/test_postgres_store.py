@@ -30,8 +30,7 @@ def store(url: str) -> Iterator[PostgresCoordinatorStore]:
 
 def backend(store: PostgresCoordinatorStore) -> int:
     """The server's process behind a store's connection."""
-    assert store._connection is not None
-    return store._connection.info.backend_pid
+    return store._idle[0].info.backend_pid
 
 
 def test_the_lead_and_what_was_decided_outlive_everybody(store: PostgresCoordinatorStore, url: str) -> None:
@@ -52,12 +51,13 @@ def test_the_lead_and_what_was_decided_outlive_everybody(store: PostgresCoordina
 
 def test_the_databases_clock_judges_also_when_it_was_set_back(store: PostgresCoordinatorStore) -> None:
     assert store.lead("c0", 3600) == 1
-    assert store._connection is not None
-    store._connection.execute("UPDATE semcast_lead SET granted = granted + 9e6, until = until + 9e6")
+    store._idle[0].execute("UPDATE semcast_lead SET granted = granted + 9e6, until = until + 9e6")
     assert store.lead("c1", 3600) is None
-    held = store._connection.execute(
-        "SELECT until - extract(epoch FROM clock_timestamp()) BETWEEN 0 AND 3601 FROM semcast_lead"
-    ).fetchone()
+    held = (
+        store._idle[0]
+        .execute("SELECT until - extract(epoch FROM clock_timestamp()) BETWEEN 0 AND 3601 FROM semcast_lead")
+        .fetchone()
+    )
     assert held == (True,)
 
 
@@ -65,8 +65,7 @@ def test_a_connection_that_is_lost_makes_the_store_unreachable_once(store: Postg
     store.commit(store.lead("c0", 3600) or 0, {"a": b"1"})
     other = PostgresCoordinatorStore(url, timeout_s=20)
     other.read()
-    assert other._connection is not None
-    other._connection.execute("SELECT pg_terminate_backend(%s)", (backend(store),))
+    other._idle[0].execute("SELECT pg_terminate_backend(%s)", (backend(store),))
     with pytest.raises(UnreachableError, match="does not answer"):
         store.read()
     assert store.read() == {"a": b"1"}
@@ -113,9 +112,8 @@ def test_whoever_holds_the_lead_in_a_transaction_is_not_waited_for_forever(
     store: PostgresCoordinatorStore, url: str
 ) -> None:
     assert store.lead("c0", 3600) == 1
-    assert store._connection is not None
-    with store._connection.transaction():
-        store._connection.execute("SELECT * FROM semcast_lead FOR UPDATE")
+    with store._idle[0].transaction():
+        store._idle[0].execute("SELECT * FROM semcast_lead FOR UPDATE")
         hasty = PostgresCoordinatorStore(url, timeout_s=0.5)
         with pytest.raises(UnreachableError):
             hasty.lead("c1", 1)
@@ -128,9 +126,8 @@ def test_whoever_stands_still_in_a_transaction_is_thrown_out_by_the_server(
 ) -> None:
     still = PostgresCoordinatorStore(url, timeout_s=2)
     still.read()
-    assert still._connection is not None
-    still._connection.execute("BEGIN")
-    still._connection.execute("SELECT * FROM semcast_lead FOR UPDATE")
+    still._idle[0].execute("BEGIN")
+    still._idle[0].execute("SELECT * FROM semcast_lead FOR UPDATE")
     assert store.lead("c1", 1) == 1
     still.close()
 
@@ -139,7 +136,7 @@ def test_tables_are_made_by_many_at_once_and_used_by_who_may_not_make_any(url: s
     stores = [PostgresCoordinatorStore(url, timeout_s=60) for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:
         assert list(pool.map(lambda store: store.read(), stores)) == [{}] * 6
-    connection = stores[0]._connection
+    connection = stores[0]._idle[0]
     assert connection is not None
     row = connection.execute("SELECT current_schema()").fetchone()
     assert row is not None

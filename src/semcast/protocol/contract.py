@@ -69,6 +69,34 @@ class PlanMade(msgspec.Struct, frozen=True):
     made: Made
 
 
+class LeadAnswered(msgspec.Struct, frozen=True, gc=False):
+    """The store has said whether the asker leads, and in which term; None: another leads."""
+
+    number: int
+    term: int | None
+
+
+class StoreRead(msgspec.Struct, frozen=True):
+    """All that the store holds, as of one moment after it was asked for."""
+
+    number: int
+    values: Mapping[str, bytes]
+
+
+class StoreCommitted(msgspec.Struct, frozen=True, gc=False):
+    """The changes are durable."""
+
+    number: int
+
+
+class StoreFailed(msgspec.Struct, frozen=True, gc=False):
+    """A request was refused, since another leads (``fenced``), or not answered: then it may be done all the same."""
+
+    number: int
+    fenced: bool
+    reason: str
+
+
 class MeetGateways(msgspec.Struct, frozen=True):
     """A subscriber that knew no gateway is told some."""
 
@@ -154,7 +182,9 @@ ClientEvent = (
     | OfferPacket
 )
 """What clients ask of their own machines."""
-Event = Received | Local | Tick | Synced | Congested | Relieved | Reorganise | PlanMade | ClientEvent
+StoreEvent = LeadAnswered | StoreRead | StoreCommitted | StoreFailed
+"""What coordinators hear of their store; every request ends in one of these, in whatever order."""
+Event = Received | Local | Tick | Synced | Congested | Relieved | Reorganise | PlanMade | StoreEvent | ClientEvent
 
 
 class Send(msgspec.Struct, frozen=True, gc=False):
@@ -197,6 +227,38 @@ class MakePlan(msgspec.Struct, frozen=True):
     order: Order
 
 
+class AskLead(msgspec.Struct, frozen=True, gc=False):
+    """Ask the store for the lead, in a term above ``above``, and say ``LeadAnswered``.
+
+    Several such requests may be under way, and none of them waits for a commit.
+    """
+
+    number: int
+    who: str
+    lease_s: float
+    above: int
+
+
+class ReadStore(msgspec.Struct, frozen=True, gc=False):
+    """Read all that the store holds, and say ``StoreRead``."""
+
+    number: int
+
+
+class CommitStore(msgspec.Struct, frozen=True):
+    """Write all of the changes, or nothing unless ``term`` is the newest; then say ``StoreCommitted``.
+
+    There is one at a time.
+    """
+
+    number: int
+    term: int
+    changes: Mapping[str, bytes | None]
+
+
+StoreCommand = AskLead | ReadStore | CommitStore
+
+
 class Note(msgspec.Struct, frozen=True, gc=False):
     """Something that people want to know of; drivers put it into the journal and decide nothing by it."""
 
@@ -204,7 +266,7 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     details: dict[str, Any] = {}
 
 
-Command = Send | Passed | Handed | Sync | MakePlan | Note | Result
+Command = Send | Passed | Handed | Sync | MakePlan | StoreCommand | Note | Result
 
 
 class Machine(Protocol):

@@ -1,7 +1,8 @@
 """What has to survive a crash, as interfaces: a source's log, a broker's notes, the coordinators' store.
 
 Drivers implement them: in memory for the simulator, which can lose what was not synced, and in SQLite for
-real. They are called from inside ``handle`` and answer at once; only syncing a log takes its time.
+real. Logs and notes are called from inside ``handle`` and answer at once; only syncing a log takes its time. No machine
+calls the coordinators' store: it asks by commands and hears by events (``machine``), and drivers make the calls.
 """
 
 from __future__ import annotations
@@ -76,10 +77,13 @@ class UnreachableError(SemcastError):
 
 
 class CoordinatorStore(Protocol):
-    """What coordinators share. Every call may raise UnreachableError."""
+    """What coordinators share. Calls may take their time, and each may raise UnreachableError."""
 
-    def lead(self, who: str, lease_s: float) -> int | None:
-        """Take or keep the lead for so long: the term, a new one where ``who`` did not lead; None if another leads."""
+    def lead(self, who: str, lease_s: float, above: int = 0) -> int | None:
+        """Take or keep the lead for so long: the term; None if another leads.
+
+        The term is a new one where ``who`` did not lead, or led in one that is not above ``above``.
+        """
 
     def commit(self, term: int, changes: Mapping[str, bytes | None]) -> None:
         """Write all or nothing; FencedError unless ``term`` is the newest. None removes."""

@@ -13,8 +13,20 @@ import msgspec
 from semcast.net.connection import Connection
 from semcast.net.host import Host, log
 from semcast.net.runner import Runner
+from semcast.net.store_calls import StoreThreads
 from semcast.net.view import Member, OverlayView
-from semcast.protocol.contract import Command, Event, MakePlan, Note, Received, Reorganise, Send
+from semcast.protocol.contract import (
+    AskLead,
+    Command,
+    CommitStore,
+    Event,
+    MakePlan,
+    Note,
+    ReadStore,
+    Received,
+    Reorganise,
+    Send,
+)
 from semcast.protocol.stores import CoordinatorStore
 from semcast.protocol.wire.codec import AnyView
 from semcast.protocol.wire.frames import Answer, Ask, Counters, FoundPlan, Greeting, OfferPlans
@@ -58,13 +70,14 @@ class CoordinatorHost(Host):
         self.started_at = time.time()
         self._roles = {broker.id: broker.roles for broker in topology.brokers}
         self._settings = settings
-        self.machine = coordinator_of(name, view, store, seed, self.incarnation)
+        self.machine = coordinator_of(name, view, seed, self.incarnation)
         # Brokers' fronts know this class too, and plan nothing.
         from semcast.server.planning import Planning
 
         self.planning: Planning = Planning(self, settings.planner_s)
         self._on_failure = failed
         self._runner = Runner(self.machine, self._do, tick_s=settings.tick_s, failed=self._fail)
+        self._calls = StoreThreads(store, self._runner.feed, self._runner.fail)
 
     async def start(self, address: str) -> None:
         await self.listen(address)
@@ -75,6 +88,7 @@ class CoordinatorHost(Host):
 
     async def stop(self) -> None:
         await self._runner.stop()
+        await self._calls.stop()
         await super().stop()
 
     @property
@@ -157,6 +171,8 @@ class CoordinatorHost(Host):
             elif isinstance(command, MakePlan):
                 measured = self.view.delays == "measured"
                 self.planning.make(self.delays.ordered(command.order) if measured else command.order)
+            elif isinstance(command, AskLead | ReadStore | CommitStore):
+                self._calls.make(command)
             elif isinstance(command, Note):
                 self.happened(command.what, command.details)
 

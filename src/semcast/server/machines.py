@@ -10,7 +10,6 @@ import numpy as np
 from semcast.net.view import OverlayView
 from semcast.planning.schemes import scheme_of
 from semcast.protocol.node import Node
-from semcast.protocol.stores import CoordinatorStore
 from semcast.storage.broker_store import BrokerStore
 from semcast.trees.topology import GATEWAY
 
@@ -57,9 +56,7 @@ def node_of(
     )
 
 
-def coordinator_of(
-    name: str, view: OverlayView, store: CoordinatorStore, seed: int, incarnation: int
-) -> Coordinator | Registrar:
+def coordinator_of(name: str, view: OverlayView, seed: int, incarnation: int) -> Coordinator | Registrar:
     """The machine of a coordinator."""
     if not scheme_of(view.scheme).coordinated:
         from semcast.protocol.semnet.registrar import Registrar
@@ -69,7 +66,6 @@ def coordinator_of(
 
     return Coordinator(
         name,
-        store=store,
         topology=view.overlay(),
         scheme=view.scheme,
         settings=view.tuned(),

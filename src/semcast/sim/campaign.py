@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semcast.sim.faults import AnyFault, Crash, Jitter, Loss, Partition, Pause, Skew, Slow, StoreCut, Twice
+from semcast.sim.faults import AnyFault, Crash, Jitter, Loss, Partition, Pause, Skew, Slow, StoreCut, StoreSlow, Twice
 from semcast.sim.scenario import Campaign, rates
 from semcast.trees.topology import Topology
 
@@ -80,4 +80,7 @@ def _makers(campaign: Campaign, victims: Victims) -> dict[str, _Maker]:
         "twice": lambda rng, begin, end: Twice(from_s=begin, to_s=end, probability=up_to(rng, 0.4)),
         "jitter": lambda rng, begin, end: Jitter(from_s=begin, to_s=end, most_ms=up_to(rng, 300.0)),
         "partition": partition,
+        "store_slow": lambda rng, begin, end: StoreSlow(
+            from_s=begin, to_s=end, party=one(rng, victims.coordinators), most_ms=up_to(rng, 2500.0)
+        ),
     }

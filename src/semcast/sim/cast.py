@@ -95,22 +95,21 @@ class Cast:
 
     def coordinators(self, driver: Driver) -> list[Party]:
         """All on one store, each with its own line to it."""
-        store = MemoryCoordinatorStore(lambda: driver.agenda.now)
+        store = driver.store = MemoryCoordinatorStore(lambda: driver.agenda.now)
         places = self._scenario.coordinators.at or tuple(broker.id for broker in self._topology.brokers)
         for place in places:
             if place not in self._topology.numbers:
                 raise SemcastError(f"coordinators.at: there is no broker {place!r}")
         made = []
         for at, name in enumerate(self._coordinators):
-            line = driver.lines[name] = StoreLine(store)
-            made.append(self._coordinator(name, places[at % len(places)], line))
+            driver.lines[name] = StoreLine(store)
+            made.append(self._coordinator(name, places[at % len(places)]))
         return made
 
-    def _coordinator(self, name: str, at: str, line: StoreLine) -> Party:
+    def _coordinator(self, name: str, at: str) -> Party:
         def build(incarnation: int, __: float) -> Coordinator:
             return Coordinator(
                 name,
-                store=line,
                 topology=self._topology,
                 scheme=self._scenario.scheme,
                 settings=self._settings,

@@ -14,11 +14,14 @@ from semcast.protocol.contract import (
     ClientEvent,
     Command,
     Event,
+    LeadAnswered,
     MakePlan,
     Note,
     PlanMade,
     Received,
     Send,
+    StoreCommand,
+    StoreFailed,
     Sync,
     Synced,
     Tick,
@@ -27,19 +30,21 @@ from semcast.protocol.coordinator.orders import Order
 from semcast.protocol.results import Result
 from semcast.protocol.wire.frames import AnyFrame
 from semcast.sim.clock import Agenda, Chance
-from semcast.sim.faults import AnyFault, Crash, LaneFault, Pause, Skew, Slow, StoreCut
+from semcast.sim.faults import AnyFault, Crash, LaneFault, Pause, Skew, Slow, StoreCut, StoreSlow
 from semcast.sim.journal import Journal
 from semcast.sim.meters import Meters
 from semcast.sim.network import WATER, Geography, Network, Water
 from semcast.sim.parties import Party
-from semcast.sim.stores import StoreLine
+from semcast.sim.store_calls import StoreCalls
+from semcast.sim.stores import MemoryCoordinatorStore, StoreLine
 from semcast.sim.witness import Violation
 
 _TICK_JITTER = 0.1
 _RESTART_S = 1.0
 _TICK = Tick()
-_UNWRITTEN = frozenset({Tick, *get_args(ClientEvent)})
+_UNWRITTEN = frozenset({Tick, LeadAnswered, *get_args(ClientEvent)})
 """Events of which a journal says nothing: what a client asks shows in the frames that it sends."""
+_STORE_CALLS = frozenset(get_args(StoreCommand))
 _TOLD = (
     "key", "epoch", "source", "numbers", "number", "first", "through", "sequence", "request", "term", "revision",
     "serial", "version", "position", "positions", "lost", "reason",
@@ -61,6 +66,7 @@ class Driver:
         tick_s: float,
         sync_ms: tuple[float, float] = (0.5, 3.0),
         plan_ms: tuple[float, float] = (0.0, 0.0),
+        store_ms: tuple[float, float] = (0.5, 5.0),
         client_ms: float = 0.2,
         water: Water = WATER,
         journal: Journal | None = None,
@@ -76,11 +82,15 @@ class Driver:
         """Machines that raised."""
         self.lines: dict[str, StoreLine] = {}
         """Coordinators' ways to their store."""
+        self.store: MemoryCoordinatorStore | None = None
+        """What coordinators share, if there are any."""
         self._ticks, self._syncs = Chance(chances["ticks"]), Chance(chances["syncs"])
         self._crashes = chances["crashes"]
         self._plans = Chance(chances["plans"])
         self._tick_s, self._sync_s = tick_s, (sync_ms[0] / 1000, sync_ms[1] / 1000)
         self._plan_s = plan_ms[0] / 1000, plan_ms[1] / 1000
+        store_s = store_ms[0] / 1000, store_ms[1] / 1000
+        self._calls = StoreCalls(self.agenda, Chance(chances["store"]), store_s, self.feed, self._written_late)
         self.network = Network(
             geography,
             self.agenda,
@@ -129,6 +139,8 @@ class Driver:
                 self._sync(party, command.through)  # type: ignore[union-attr]
             elif kind is MakePlan:
                 self._make_plan(party, command.order)  # type: ignore[union-attr]
+            elif kind in _STORE_CALLS:
+                self._calls.make(party, self.lines[party.name], command)  # type: ignore[arg-type]
             elif kind is Note:
                 self._note(party, command.what, command.details)  # type: ignore[union-attr]
             else:
@@ -202,6 +214,9 @@ class Driver:
         if self.journal is not None:
             self._write(party.name, name, **{field: _small(value) for field, value in details.items()})
 
+    def _written_late(self, party: Party, what: str) -> None:
+        self.failures.append(Violation("no write follows a read", party.name, f"at {self.agenda.now:.3f} s: {what}"))
+
     def _failed(self, party: Party, event: Event, error: Exception) -> None:
         """A machine that raises is a process that dies; somebody starts it again."""
         of = type(event.frame).__name__ if isinstance(event, Received) else type(event).__name__
@@ -235,6 +250,8 @@ class Driver:
             party.clock.skew(self.agenda.now, fault.rate, fault.jump_s)
         elif isinstance(fault, StoreCut):
             self.lines[fault.party].cuts += 1
+        elif isinstance(fault, StoreSlow):
+            self.lines[fault.party].slow_s += fault.most_ms / 1000
 
     def _end(self, fault: AnyFault) -> None:
         self._write("", "fault", fault=fault, begins=False)
@@ -252,6 +269,9 @@ class Driver:
             party.clock.skew(self.agenda.now, 1.0)
         elif isinstance(fault, StoreCut):
             self.lines[fault.party].cuts -= 1
+        elif isinstance(fault, StoreSlow):
+            line = self.lines[fault.party]
+            line.slow_s = max(0.0, line.slow_s - fault.most_ms / 1000)
 
     def _journal_event(self, party: Party, event: Event) -> None:
         if isinstance(event, Received):
@@ -260,6 +280,8 @@ class Driver:
             self._write(party.name, "received", frame=type(frame).__struct_config__.tag, sender=event.sender, **told)
         elif isinstance(event, Synced):
             self._write(party.name, "synced", through=event.through)
+        elif isinstance(event, StoreFailed):
+            self._write(party.name, "storefailed", number=event.number, fenced=event.fenced)
         else:
             self._write(party.name, type(event).__name__.lower())
 

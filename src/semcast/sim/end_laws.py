@@ -27,6 +27,7 @@ from semcast.protocol.wire.frames import (
 )
 from semcast.sim.driver import Driver
 from semcast.sim.parties import Party
+from semcast.sim.store_laws import Order, StoreWatch
 from semcast.sim.stores import MemoryLog
 from semcast.sim.witness import Violation, Witness
 
@@ -49,6 +50,7 @@ class Watch:
         self.live: list[tuple[float, int]] = []
         """When a coordinator first said that a plan is live, and its epoch; both ascend."""
         self._agenda = driver.agenda
+        self._store = StoreWatch(driver)
         self._leaders: dict[int, tuple[str, int]] = {}
         self._requests: set[tuple[str, str, int]] = set()
         self._newest: dict[tuple[object, ...], tuple[int, ...]] = {}
@@ -87,25 +89,28 @@ class Watch:
 
     def _install(self, party: Party, to: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Install)
-        self._leads(party, frame.term)
+        self._leads(party, frame)
         self._rises("revision", party, (frame.term, frame.revision), to)
 
     def _switch(self, party: Party, to: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Switch)
-        self._leads(party, frame.term)
+        self._leads(party, frame)
         self._rises("epoch", party, (frame.term, frame.epoch), to)
 
     def _lease(self, party: Party, _: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Lease)
-        self._leads(party, frame.term)
+        self._leads(party, frame)
 
-    def _live(self, _: Party, __: str, frame: AnyFrame) -> None:
+    def _live(self, party: Party, _: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Live)
+        self._leads(party, frame)
         if not self.live or frame.epoch > self.live[-1][1]:
             self.live.append((self._agenda.now, frame.epoch))
 
-    def _leads(self, party: Party, term: int) -> None:
+    def _leads(self, party: Party, order: Order) -> None:
         """Who gives orders in a term is one life of one coordinator."""
+        term = order.term
+        self.violations += self._store.judged(party, order)
         self._rises("term", party, (term,))
         life = party.name, party.incarnation
         leader = self._leaders.setdefault(term, life)

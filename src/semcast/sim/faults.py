@@ -90,10 +90,16 @@ class Skew(PartyFault, frozen=True, kw_only=True, tag="skew"):
 
 
 class StoreCut(PartyFault, frozen=True, kw_only=True, tag="store-cut"):
-    """A coordinator does not reach the store."""
+    """A coordinator does not reach the store, or does not hear what it says; some of its calls are done, and late."""
 
 
-AnyFault = Loss | Twice | Jitter | Partition | Crash | Pause | Slow | Skew | StoreCut
+class StoreSlow(PartyFault, frozen=True, kw_only=True, tag="store-slow"):
+    """A coordinator's calls to the store take up to so much longer, each."""
+
+    most_ms: float
+
+
+AnyFault = Loss | Twice | Jitter | Partition | Crash | Pause | Slow | Skew | StoreCut | StoreSlow
 
 
 def check(fault: AnyFault, at: str, end_s: float) -> None:
@@ -104,7 +110,7 @@ def check(fault: AnyFault, at: str, end_s: float) -> None:
         raise SemcastError(f"{at}.to_s: {fault.to_s:g} is after duration_s ({end_s:g}), when all faults are healed")
     if isinstance(fault, Loss | Twice) and not 0 < fault.probability <= 1:
         raise SemcastError(f"{at}.probability: must be above 0 and at most 1, not {fault.probability:g}")
-    if isinstance(fault, Jitter) and fault.most_ms <= 0:
+    if isinstance(fault, Jitter | StoreSlow) and fault.most_ms <= 0:
         raise SemcastError(f"{at}.most_ms: must be above 0, not {fault.most_ms:g}")
     if isinstance(fault, Slow) and fault.service_ms <= 0:
         raise SemcastError(f"{at}.service_ms: must be above 0, not {fault.service_ms:g}")

@@ -57,10 +57,28 @@ def random_scenario(seed: int) -> Scenario:
     )
     if scenario.campaign is None:
         return scenario
-    coordinators = msgspec.structs.replace(scenario.coordinators, plan_ms=_plan_ms(rng))
+    # Each draws from a stream of its own, in this order: what comes last shifts nothing that was drawn before it.
+    plan_ms, settings, store_ms, store_slow = _plan_ms(rng), _settings(rng), _store_ms(rng), _store_slow(rng)
+    coordinators = msgspec.structs.replace(scenario.coordinators, plan_ms=plan_ms, store_ms=store_ms)
     # What was asked for while a plan was made is in the next one, and who came back meanwhile in the one after that.
-    quiet_s = scenario.quiet_s + 3 * coordinators.plan_ms[1] / 1000
-    return msgspec.structs.replace(scenario, coordinators=coordinators, quiet_s=quiet_s, settings=_settings(rng))
+    quiet_s = scenario.quiet_s + 3 * plan_ms[1] / 1000
+    return msgspec.structs.replace(
+        scenario,
+        coordinators=coordinators,
+        quiet_s=quiet_s,
+        settings=settings,
+        campaign=msgspec.structs.replace(scenario.campaign, store_slow=store_slow),
+    )
+
+
+def _store_ms(rng: np.random.Generator) -> tuple[float, float]:
+    (own,) = rng.spawn(1)
+    return 0.5, float(own.choice([5.0, 50.0, 400.0]))
+
+
+def _store_slow(rng: np.random.Generator) -> float:
+    (own,) = rng.spawn(1)
+    return round(float(own.uniform(0, 25)), 2) if own.random() < 0.5 else 0.0
 
 
 def _plan_ms(rng: np.random.Generator) -> tuple[float, float]:

@@ -29,6 +29,8 @@ class Coordinators(Part, frozen=True, kw_only=True):
     """Brokers, in turn; empty: the first ones."""
     plan_ms: tuple[float, float] = (1.0, 100.0)
     """A plan is made after so long, in which other things go on: at least, at most."""
+    store_ms: tuple[float, float] = (0.5, 5.0)
+    """The store answers after so long: at least, at most."""
 
 
 class Network(Part, frozen=True, kw_only=True):
@@ -103,6 +105,7 @@ class Campaign(Part, frozen=True, kw_only=True):
     twice: float = 0.0
     jitter: float = 0.0
     partition: float = 0.0
+    store_slow: float = 0.0
     from_s: float = 1.0
     longest_s: float = 5.0
     clients: bool = False
@@ -151,7 +154,7 @@ class Scenario(Part, frozen=True, kw_only=True):
 
 
 _KINDS: dict[str, type] = {field.name: type(field.default) for field in fields(Settings)}
-_RATES = ("crash", "pause", "slow", "skew", "store_cut", "loss", "twice", "jitter", "partition")
+_RATES = ("crash", "pause", "slow", "skew", "store_cut", "loss", "twice", "jitter", "partition", "store_slow")
 
 
 def rates(campaign: Campaign) -> dict[str, float]:
@@ -165,8 +168,10 @@ def _check(scenario: Scenario) -> None:
     scheme = SCHEMES[scenario.scheme]
     if not scheme.coordinated and (len(scenario.streams) != 1 or scheme.objection(scenario.streams[0].language)):
         raise SemcastError(f"scheme: {scheme.name!r} is for one stream, of language 'semantic'")
-    if not scheme.coordinated and scenario.campaign is not None and scenario.campaign.store_cut:
-        raise SemcastError(f"campaign.store_cut: under {scheme.name!r} there are no coordinators, and no store")
+    if not scheme.coordinated and scenario.campaign is not None:
+        for kind in ("store_cut", "store_slow"):
+            if getattr(scenario.campaign, kind):
+                raise SemcastError(f"campaign.{kind}: under {scheme.name!r} there are no coordinators, and no store")
     for name in scenario.settings:
         if name not in _KINDS:
             raise SemcastError(f"settings.{name}: there is no such setting; there is {', '.join(_KINDS)}")

@@ -39,7 +39,7 @@ from semcast.trees.declared import having, topology_of
 from semcast.trees.roles import SOURCE
 from semcast.trees.topology import Topology
 
-_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign", "plans")
+_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign", "plans", "store")
 _SETTLE_S = 3.0
 """After so long everybody knows of a change, if nothing fails."""
 

@@ -28,7 +28,7 @@ from semcast.sim.cast import Cast, Client, Feed
 from semcast.sim.clock import chances
 from semcast.sim.driver import Driver
 from semcast.sim.end_laws import Watch, left_over, made_up_gaps, needless_gaps, outdated, restless
-from semcast.sim.faults import AnyFault, LaneFault, StoreCut
+from semcast.sim.faults import AnyFault, LaneFault, StoreCut, StoreSlow
 from semcast.sim.journal import Journal
 from semcast.sim.laws import judged
 from semcast.sim.network import Geography, Water
@@ -38,7 +38,7 @@ from semcast.sim.witness import Violation, Witness
 from semcast.sim.workload import draw_message
 from semcast.trees.declared import topology_of
 
-_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign", "plans")
+_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign", "plans", "store")
 _SETTLE_S = 3.0
 """In a run in which nothing fails, a message has reached everybody after so long."""
 
@@ -89,6 +89,7 @@ class Simulation:
             tick_s=scenario.tuned().tick_s,
             sync_ms=network.sync_ms,
             plan_ms=scenario.coordinators.plan_ms,
+            store_ms=scenario.coordinators.store_ms,
             client_ms=network.client_ms,
             water=Water(network.queue_high, network.queue_low, network.queue_bound),
             journal=Journal(sink, seed, scenario.as_dict()) if sink is not None else None,
@@ -278,6 +279,6 @@ def check_names(at: str, fault: AnyFault, known: list[str], coordinators: list[s
     """A fault must be somebody's; SemcastError where it is nobody's."""
     named = [*(fault.link or ()), *fault.side] if isinstance(fault, LaneFault) else [fault.party]
     for name in named:
-        if name not in (coordinators if isinstance(fault, StoreCut) else known):
-            among = ", ".join(coordinators) if isinstance(fault, StoreCut) else "brokers, c0…, s0…, p0…"
+        if name not in (coordinators if isinstance(fault, StoreCut | StoreSlow) else known):
+            among = ", ".join(coordinators) if isinstance(fault, StoreCut | StoreSlow) else "brokers, c0…, s0…, p0…"
             raise SemcastError(f"{at}: there is no party {name!r}; there is {among}")

@@ -108,11 +108,11 @@ class MemoryCoordinatorStore:
         """Who holds the lead right now."""
         return self._leader if self._now() < self._until else None
 
-    def lead(self, who: str, lease_s: float) -> int | None:
+    def lead(self, who: str, lease_s: float, above: int = 0) -> int | None:
         holder = self.leader
         if holder is not None and holder != who:
             return None
-        if holder is None:
+        if holder is None or self._term <= above:
             self._term += 1
         self._leader, self._until = who, self._now() + lease_s
         return self._term
@@ -126,20 +126,30 @@ class MemoryCoordinatorStore:
             else:
                 self._values[name] = bytes(value)
 
+    def get(self, name: str) -> bytes | None:
+        """One value; for laws, which look at the store whenever somebody speaks."""
+        return self._values.get(name)
+
     def read(self) -> dict[str, bytes]:
         return dict(sorted(self._values.items()))
 
 
 class StoreLine:
-    """One coordinator's way to the store, which can be cut."""
+    """One coordinator's way to the store, which can be cut, and slow."""
 
     def __init__(self, store: CoordinatorStore) -> None:
-        self._store = store
+        self.store = store
         self.cuts = 0
         """How many faults cut it at the moment."""
+        self.slow_s = 0.0
+        """A call takes up to so much longer at the moment."""
+        self.issued = 0
+        """Calls so far."""
+        self.read_at = 0
+        """How many calls had been issued when the store was last read."""
 
-    def lead(self, who: str, lease_s: float) -> int | None:
-        return self._reached().lead(who, lease_s)
+    def lead(self, who: str, lease_s: float, above: int = 0) -> int | None:
+        return self._reached().lead(who, lease_s, above)
 
     def commit(self, term: int, changes: Mapping[str, bytes | None]) -> None:
         self._reached().commit(term, changes)
@@ -150,4 +160,4 @@ class StoreLine:
     def _reached(self) -> CoordinatorStore:
         if self.cuts:
             raise UnreachableError("the store does not answer")
-        return self._store
+        return self.store

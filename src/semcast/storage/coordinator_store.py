@@ -43,10 +43,10 @@ class SqliteCoordinatorStore:
         self._lock = Lock()
         self._connection = connect(self.path, _KIND, busy_s=timeout_s)
 
-    def lead(self, who: str, lease_s: float) -> int | None:
+    def lead(self, who: str, lease_s: float, above: int = 0) -> int | None:
         with self._reached() as connection, transaction(connection):
             row = connection.execute("SELECT term, leader, granted, until FROM lead").fetchone()
-            lease = asked(Lease._make(row), who, lease_s, self._now())
+            lease = asked(Lease._make(row), who, lease_s, self._now(), above)
             if lease != row:
                 connection.execute("UPDATE lead SET term = ?, leader = ?, granted = ?, until = ?", lease)
         return lease.term if lease.leader == who else None

@@ -14,8 +14,10 @@ class Lease(NamedTuple):
     until: float
 
 
-def asked(lease: Lease, who: str, lease_s: float, now: float) -> Lease:
+def asked(lease: Lease, who: str, lease_s: float, now: float, above: int = 0) -> Lease:
     """The lead after somebody has asked for it: theirs, under a new term unless they led, or left as it is.
+
+    A leader whose term is not above ``above`` gets a new one too.
 
     Where the clock is behind the moment when the lease was given, nobody knows how long ago that was: it counts anew
     from now. So a clock that goes back lets a lease end late, by one lease at most, and never early.
@@ -25,4 +27,4 @@ def asked(lease: Lease, who: str, lease_s: float, now: float) -> Lease:
     led = lease.leader is not None and now < lease.until
     if led and lease.leader != who:
         return lease
-    return Lease(lease.term + (not led), who, now, now + lease_s)
+    return Lease(lease.term + (not led or lease.term <= above), who, now, now + lease_s)

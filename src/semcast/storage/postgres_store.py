@@ -40,10 +40,10 @@ class PostgresCoordinatorStore:
     A call takes ``timeout_s`` at most, also where the server stands still; then it is an UnreachableError, and the next
     call connects anew, which may take two seconds more, and as long as it takes to look up the host's name. A commit
     that ends so may have been done nevertheless. Nothing is connected before the first call. Calls may come from any
-    thread.
+    thread; those at a time have a connection each, so that none waits here for another.
     """
 
-    def __init__(self, url: str, *, timeout_s: float = 1.0) -> None:
+    def __init__(self, url: str, *, timeout_s: float = 2.0) -> None:
         try:
             import psycopg
         except ImportError as error:
@@ -58,29 +58,32 @@ class PostgresCoordinatorStore:
         self._url = url
         self._timeout_s = timeout_s
         self._lock = Lock()
-        self._connection: Connection[tuple[Any, ...]] | None = None
+        self._idle: list[Connection[tuple[Any, ...]]] = []
+        """Connections that no call uses at the moment."""
+        self._closed = False
 
-    def lead(self, who: str, lease_s: float) -> int | None:
+    def lead(self, who: str, lease_s: float, above: int = 0) -> int | None:
         with self._reached() as connection, connection.transaction():
             row = connection.execute(_HELD).fetchone()
             moment = connection.execute(_NOW).fetchone()  # now() is when the transaction began: before it waited
             assert row is not None
             assert moment is not None
-            lease = asked(Lease._make(row), who, lease_s, moment[0])
+            lease = asked(Lease._make(row), who, lease_s, moment[0], above)
             if lease != row:
                 connection.execute("UPDATE semcast_lead SET term = %s, leader = %s, granted = %s, until = %s", lease)
         return lease.term if lease.leader == who else None
 
     def commit(self, term: int, changes: Mapping[str, bytes | None]) -> None:
-        kept = [(name, value) for name, value in changes.items() if value is not None]
+        kept = [(name, value) for name, value in sorted(changes.items()) if value is not None]
         removed = [name for name, value in changes.items() if value is None]
         with self._reached() as connection, connection.transaction(), connection.cursor() as cursor:
+            cursor.executemany(_PUT, kept)
+            cursor.execute("DELETE FROM semcast_state WHERE name = ANY(%s)", (removed,))
+            # Last, so that whoever asks for the lead waits for the end of a write and not for all of it.
             held = cursor.execute(_HELD).fetchone()
             assert held is not None
             if term != held[0]:
                 raise FencedError(f"term {term} is over, {held[0]} is the newest")
-            cursor.executemany(_PUT, kept)
-            cursor.execute("DELETE FROM semcast_state WHERE name = ANY(%s)", (removed,))
 
     def read(self) -> dict[str, bytes]:
         with self._reached() as connection:
@@ -90,23 +93,39 @@ class PostgresCoordinatorStore:
     def close(self) -> None:
         """Whoever leads goes on leading until the lease is over."""
         with self._lock:
-            self._drop()
+            idle, self._idle, self._closed = self._idle, [], True
+        for connection in idle:
+            self._drop(connection)
 
     @contextmanager
     def _reached(self) -> Iterator[Connection[tuple[Any, ...]]]:
-        """One call at a time, over the connection of the last one if that has not failed."""
+        """A connection of an earlier call that did not fail, or a new one."""
         psycopg = self._psycopg
         passing = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
         with self._lock:
-            try:
-                connection = self._connection = self._connection or self._connect()
-                with _hung_up_after(connection, self._timeout_s):
-                    yield connection
-            except psycopg.Error as error:
-                self._drop()
-                if isinstance(error, passing):
-                    raise UnreachableError(f"the store at {self._where} does not answer: {error}") from error
-                raise StoreError(f"PostgreSQL at {self._where}: {error}") from error
+            connection = self._idle.pop() if self._idle else None
+        try:
+            connection = connection or self._connect()
+            with _hung_up_after(connection, self._timeout_s):
+                yield connection
+        except psycopg.Error as error:
+            if connection is not None:
+                self._drop(connection)
+            if isinstance(error, passing):
+                raise UnreachableError(f"the store at {self._where} does not answer: {error}") from error
+            raise StoreError(f"PostgreSQL at {self._where}: {error}") from error
+        except BaseException:
+            self._give_back(connection)
+            raise
+        self._give_back(connection)
+
+    def _give_back(self, connection: Connection[tuple[Any, ...]] | None) -> None:
+        with self._lock:
+            if connection is not None and not self._closed:
+                self._idle.append(connection)
+                return
+        if connection is not None:
+            self._drop(connection)
 
     def _connect(self) -> Connection[tuple[Any, ...]]:
         connection = self._psycopg.connect(
@@ -136,11 +155,9 @@ class PostgresCoordinatorStore:
                 connection.execute(f"SELECT pg_advisory_xact_lock({_SETUP})")
                 connection.execute(_TABLES)
 
-    def _drop(self) -> None:
-        if self._connection is not None:
-            with suppress(self._psycopg.Error):
-                self._connection.close()
-            self._connection = None
+    def _drop(self, connection: Connection[tuple[Any, ...]]) -> None:
+        with suppress(self._psycopg.Error):
+            connection.close()
 
 
 @contextmanager

@@ -3,15 +3,21 @@
 A plan is *ordered*, and made beside everything else, since that may take long. Then it is *installed* at all brokers,
 then sources are *switched* to it, each at the end of its log, then old trees are *drained*. Everything that was decided
 is in the store, so another coordinator, or this one after a crash, goes on from there.
+
+The store may be slow, and nobody waits for it: a step is written, and what rests on it is said when it is durable. All
+that rests on what was durable before goes on meanwhile: leases, welcomes, tables.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
 from semcast.protocol.contract import (
     Command,
     Event,
+    LeadAnswered,
     MakePlan,
     Note,
     PlanMade,
@@ -19,15 +25,19 @@ from semcast.protocol.contract import (
     Reorganise,
     Send,
     Settings,
+    StoreCommitted,
+    StoreFailed,
+    StoreRead,
     Tick,
 )
 from semcast.protocol.coordinator.deployment import Deployment
-from semcast.protocol.coordinator.ledger import Ledger, Phase
-from semcast.protocol.coordinator.orders import Order
+from semcast.protocol.coordinator.ledger import Phase
+from semcast.protocol.coordinator.orders import Made, Order
 from semcast.protocol.coordinator.overlay import Overlay
 from semcast.protocol.coordinator.planner import Planner, Wishes
 from semcast.protocol.coordinator.rollout import Rollout, Wanted
-from semcast.protocol.stores import CoordinatorStore, FencedError, UnreachableError
+from semcast.protocol.leadership import CAREFUL
+from semcast.protocol.tenure import Tenure
 from semcast.protocol.wire.frames import (
     AskSamples,
     Heartbeat,
@@ -41,9 +51,6 @@ from semcast.protocol.wire.frames import (
 )
 from semcast.trees.topology import Topology
 
-_CAREFUL = 1.25
-"""Clocks may run a little differently: who waits for another's time to be over waits longer."""
-
 
 class Coordinator:
     """One coordinator; of several, the one that the store names leads, and the others wait."""
@@ -52,7 +59,6 @@ class Coordinator:
         self,
         name: str,
         *,
-        store: CoordinatorStore,
         topology: Topology,
         scheme: str,
         settings: Settings,
@@ -62,15 +68,11 @@ class Coordinator:
     ) -> None:
         self.name = name
         # Who comes back after a crash does not know what he said in the term of his former life: he needs a new one.
-        self._who = f"{name}#{incarnation}"
-        self.term = 0
-        self._store = store
+        self._tenure = Tenure(f"{name}#{incarnation}", settings, self._begin_reign, self._resume_reign)
+        self._ledger = self._tenure.ledger
         self._topology = topology
         self._settings = settings
         self._scheme, self._channels, self._rng = scheme, channels, rng
-        self._leads_until = float("-inf")
-        self._asked_at = float("-inf")
-        self._ledger = Ledger(store)
         self._overlay = Overlay(topology, settings)
         self._rollout = Rollout(settings)
         self._leases: dict[str, float] = {}
@@ -91,39 +93,51 @@ class Coordinator:
 
     def said(self) -> dict[str, tuple[int, int]]:
         """What every gateway asked for last, as (incarnation, serial); compare with a deployment's interests."""
-        return self._ledger.all_said()
+        return self._ledger.all_heard()
+
+    @property
+    def term(self) -> int:
+        return self._tenure.term
 
     def leads(self, now: float) -> bool:
-        return now < self._leads_until
+        return self._tenure.leads(now)
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        try:
-            match event:
-                case Tick():
-                    return self._tick(now)
-                case Received(sender, frame) if self.leads(now):
-                    return self._received(sender, frame, now)
-                case Reorganise() if self.leads(now):
-                    return self._gather(now)
-                case PlanMade() if self.leads(now):
-                    return self._planned(event, now)
-        except FencedError:
-            self._leads_until = float("-inf")
-            return [Note("deposed", {"term": self.term})]
-        except UnreachableError:
-            # What was not written has not been said; it will be, when the store is back.
-            self._ledger.forget()
-            self._leads_until = float("-inf")
-            return [Note("no store")]
+        return [*self._handled(event, now), *self._tenure.commit()]
+
+    def _handled(self, event: Event, now: float) -> list[Command]:
+        match event:
+            case Tick():
+                return self._tick(now)
+            case Received(sender, frame) if self.leads(now):
+                return self._received(sender, frame, now)
+            case Reorganise() if self.leads(now):
+                return self._gather(now)
+            case PlanMade():
+                return self._tenure.when_leading(partial(self._planned, event), now)
+            case LeadAnswered() | StoreRead() | StoreCommitted() | StoreFailed():
+                return self._tenure.heard(event, now)
         return []
 
     # --- leading
 
+    def _begin_reign(self, now: float) -> list[Command]:
+        self._overlay.assume_alive(now)
+        self._reorganised_at = now
+        self._rollout = Rollout(self._settings, self._rollout.revision)
+        sources = self._overlay.sources
+        self._leases = dict.fromkeys(sources, now + CAREFUL * self._settings.lease_s)
+        wished = self._gathering is not None or (self._ordered is not None and self._ordered.samples is not None)
+        self._confirmed, self._clean, self._gathering = {}, {}, None
+        self._ordered = None  # what was ordered in a former term is not waited for, and not taken when it comes
+        # Who asked for a reorganisation was told that it will be: it does not go with the lead.
+        return [Note("leads", {"term": self.term}), *(self._gather(now) if wished else [])]
+
+    def _resume_reign(self, now: float) -> None:
+        self._overlay.assume_alive(now)  # nobody was listened to while the lead had lapsed
+
     def _tick(self, now: float) -> list[Command]:
-        commands: list[Command] = []
-        if now - self._asked_at >= self._settings.leader_s / 3:
-            self._asked_at = now
-            commands += self._lead(now)
+        commands = self._tenure.ask(now)
         if not self.leads(now):
             return commands
         if self._settings.reorganise_s is not None and now - self._reorganised_at >= self._settings.reorganise_s:
@@ -135,29 +149,6 @@ class Coordinator:
         if self._ledger.phase is Phase.SWITCHING:
             commands += self._switch(now)
         return commands
-
-    def _lead(self, now: float) -> list[Command]:
-        term = self._store.lead(self._who, self._settings.leader_s)
-        if term is None:
-            self._leads_until = float("-inf")
-            return []
-        new = term != self.term or not self.leads(now)
-        self.term = term
-        # Counted from before the store was asked, and a little less: it must be over here before it is over there.
-        self._leads_until = now + self._settings.leader_s / _CAREFUL
-        if not new:
-            return []
-        self._ledger.load()
-        self._overlay.assume_alive(now)
-        self._reorganised_at = now
-        self._rollout = Rollout(self._settings, self._rollout.revision)
-        sources = self._overlay.sources
-        self._leases = dict.fromkeys(sources, now + _CAREFUL * self._settings.lease_s)
-        wished = self._gathering is not None or (self._ordered is not None and self._ordered.samples is not None)
-        self._confirmed, self._clean, self._gathering = {}, {}, None
-        self._ordered = None  # what was ordered in a former term is not waited for, and not taken when it comes
-        # Who asked for a reorganisation was told that it will be: it does not go with the lead.
-        return [Note("leads", {"term": term}), *(self._gather(now) if wished else [])]
 
     # --- what comes in
 
@@ -189,7 +180,7 @@ class Coordinator:
             return [Send(sender, Welcome(self.term, beat.sent_at))]
         if beat.epoch != follow.epoch:
             return [Send(sender, follow.switch(beat.broker, self.term))]
-        self._leases[beat.broker] = now + _CAREFUL * self._settings.lease_s
+        self._leases[beat.broker] = now + CAREFUL * self._settings.lease_s
         return [Send(sender, Lease(self.term, beat.sent_at, self._settings.lease_s, follow.epoch, beat.position))]
 
     def _to_follow(self) -> Deployment | None:
@@ -199,8 +190,8 @@ class Coordinator:
     def _interests(self, sender: str, interests: Interests) -> list[Command]:
         """Subscriptions are stored before anything else happens to them."""
         said = (interests.incarnation, interests.serial)
-        if said > self._ledger.said(interests.gateway):
-            self._ledger.take(self.term, interests)
+        if said > self._ledger.heard(interests.gateway):
+            self._ledger.take(interests)
         return self._live(interests.gateway, said) if sender == interests.gateway else []
 
     def _live(self, gateway: str, said: tuple[int, int]) -> list[Command]:
@@ -213,19 +204,21 @@ class Coordinator:
     # --- changes of plan
 
     def _advance(self, now: float) -> list[Command]:
-        """Take the change under way a step further, or begin one where one is due."""
+        """Take the change under way a step further, or begin one where one is due; the last step is durable first."""
         ledger = self._ledger
+        if ledger.deciding:
+            return []
         alive = self._overlay.alive(now)
         if ledger.phase is Phase.INSTALLING:
             assert ledger.target is not None
             if self._stale(ledger.target, now):
-                ledger.abandon(self.term)
+                ledger.abandon()
             elif self._rollout.complete(self._desired(), alive & set(ledger.target.brokers)):
-                ledger.switching(self.term)
-                return self._switch(now)
-        if ledger.phase is Phase.SWITCHING:
+                ledger.switching()
+                return self._tenure.when_durable(self._switch, now)
+        elif ledger.phase is Phase.SWITCHING:
             return self._finish(now)
-        if ledger.phase is Phase.SETTLED:
+        elif ledger.phase is Phase.SETTLED:
             self._drain(alive)
             return self._begin(now)
         return []
@@ -277,11 +270,15 @@ class Coordinator:
             if order.samples is not None and self._gathering is None:
                 return self._gather(now)
             return []
-        self._ledger.begin(self.term, made.deployment)
-        self._rollout.knows(made.deployment, made.tables)
-        about = {"epoch": order.epoch, "channels": len(made.deployment.plan.channels)}
-        note = Note("plan", about | {"reorganised": order.samples is not None})
-        return [note, *self._install(now)]
+        self._ledger.begin(made.deployment)
+        return self._tenure.when_durable(partial(self._begun, made, order.samples is not None), now)
+
+    def _begun(self, made: Made, reorganised: bool, now: float) -> list[Command]:
+        """The plan is stored: brokers may hear of it."""
+        deployment = made.deployment
+        self._rollout.knows(deployment, made.tables)
+        about = {"epoch": deployment.epoch, "channels": len(deployment.plan.channels), "reorganised": reorganised}
+        return [Note("plan", about), *self._install(now)]
 
     def _wishes(self, brokers: tuple[str, ...], down: tuple[tuple[str, str], ...]) -> Wishes:
         topology = self._overlay.topology(brokers, down)
@@ -324,7 +321,11 @@ class Coordinator:
         confirmed = {source: place for source, (epoch, place) in self._confirmed.items() if epoch >= target.epoch}
         positions = {source: confirmed.get(source, self._positions.get(source, 0)) for source in self._overlay.sources}
         unsure = tuple(source for source in self._overlay.sources if source not in confirmed)
-        changed = self._ledger.finish(self.term, positions, unsure)
+        changed = self._ledger.finish(positions, unsure)
+        return self._tenure.when_durable(partial(self._finished, target, changed), now)
+
+    def _finished(self, target: Deployment, changed: list[str], now: float) -> list[Command]:
+        """The plan is stored as the one in force: gateways may hear that they are live by it."""
         commands: list[Command] = [Note("epoch", {"epoch": target.epoch})]
         for gateway in changed:
             commands += self._live(gateway, target.interests[gateway])
@@ -341,7 +342,7 @@ class Coordinator:
                 if source in alive and self._clean.get(gateway, {}).get(source, 0) < successor
             ]
             if not waiting:
-                self._ledger.drained(self.term, successor)
+                self._ledger.drained(successor)
 
     # --- reorganisation
 
