@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from semcast.model.message import ProfileText
-from semcast.net.store_calls import answer_of
 from semcast.protocol.contract import (
     AskLead,
     Command,
@@ -35,6 +34,7 @@ from semcast.protocol.wire.frames import (
     Switch,
     Switched,
 )
+from semcast.server.store_calls import answer_of
 from semcast.sim.stores import MemoryCoordinatorStore, StoreLine
 from semcast.trees.topology import Broker, Link, Topology
 from tests.protocol.playbook import SETTINGS, frames, play, tick

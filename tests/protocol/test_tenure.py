@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from semcast.net.store_calls import answer_of
 from semcast.protocol.contract import (
     AskLead,
     Command,
@@ -17,10 +16,11 @@ from semcast.protocol.contract import (
     Send,
     StoreFailed,
 )
+from semcast.protocol.coordinator.leadership import CAREFUL
 from semcast.protocol.coordinator.ledger import Ledger
-from semcast.protocol.leadership import CAREFUL
 from semcast.protocol.stores import FencedError
 from semcast.protocol.wire.frames import Install, Lease, Live, Switch, Welcome
+from semcast.server.store_calls import answer_of
 from tests.protocol.playbook import SETTINGS, frames, notes, only, topic
 from tests.protocol.reigns import Reign, World, interests, leased, lives
 

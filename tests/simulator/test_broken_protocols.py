@@ -14,16 +14,16 @@ from semcast.protocol.broker.broker import Broker, Forwarded, Table, narrowed
 from semcast.protocol.client.subscriber import Subscriber
 from semcast.protocol.contract import Command, CommitStore, Event, Send, Sync
 from semcast.protocol.coordinator.coordinator import Coordinator
+from semcast.protocol.coordinator.leadership import Leadership, Verdict
 from semcast.protocol.coordinator.ledger import Ledger
 from semcast.protocol.coordinator.overlay import Overlay as KnownOverlay
+from semcast.protocol.coordinator.tenure import Tenure
 from semcast.protocol.gateway.inbox import Inbox, Members
 from semcast.protocol.gateway.register import Register
 from semcast.protocol.gateway.sessions import Session
-from semcast.protocol.leadership import Leadership, Verdict
 from semcast.protocol.results import Delivered
 from semcast.protocol.source.followed_plan import Following, Routed
 from semcast.protocol.source.source import Source
-from semcast.protocol.tenure import Tenure
 from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
 from semcast.sim.faults import Crash, Loss, Partition, Pause, StoreCut, StoreSlow
 from semcast.sim.scenario import Coordinators, Network, Publishers, Scenario

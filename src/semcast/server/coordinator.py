@@ -13,7 +13,6 @@ import msgspec
 from semcast.net.connection import Connection
 from semcast.net.host import Host, log
 from semcast.net.runner import Runner
-from semcast.net.store_calls import StoreThreads
 from semcast.net.view import Member, OverlayView
 from semcast.protocol.contract import (
     AskLead,
@@ -33,6 +32,7 @@ from semcast.protocol.wire.frames import Answer, Ask, Counters, FoundPlan, Greet
 from semcast.protocol.wire.senders import AT_COORDINATOR, Sender, objection
 from semcast.server.delays import MeasuredDelays
 from semcast.server.machines import coordinator_of
+from semcast.server.store_calls import StoreThreads
 from semcast.server.turns import Turns
 
 if TYPE_CHECKING:

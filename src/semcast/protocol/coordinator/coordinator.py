@@ -31,13 +31,13 @@ from semcast.protocol.contract import (
     Tick,
 )
 from semcast.protocol.coordinator.deployment import Deployment
+from semcast.protocol.coordinator.leadership import CAREFUL
 from semcast.protocol.coordinator.ledger import Phase
 from semcast.protocol.coordinator.orders import Made, Order
 from semcast.protocol.coordinator.overlay import Overlay
 from semcast.protocol.coordinator.planner import Planner, Wishes
 from semcast.protocol.coordinator.rollout import Rollout, Wanted
-from semcast.protocol.leadership import CAREFUL
-from semcast.protocol.tenure import Tenure
+from semcast.protocol.coordinator.tenure import Tenure
 from semcast.protocol.wire.frames import (
     AskSamples,
     Heartbeat,

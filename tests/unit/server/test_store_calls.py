@@ -8,7 +8,6 @@ from threading import Event
 
 import pytest
 
-from semcast.net.store_calls import StoreThreads, answer_of
 from semcast.protocol.contract import (
     AskLead,
     CommitStore,
@@ -20,6 +19,7 @@ from semcast.protocol.contract import (
     StoreRead,
 )
 from semcast.protocol.stores import FencedError, UnreachableError
+from semcast.server.store_calls import StoreThreads, answer_of
 from semcast.sim.stores import MemoryCoordinatorStore
 from semcast.storage.database import StoreError
 

@@ -21,8 +21,8 @@ from semcast.protocol.contract import (
     StoreFailed,
     StoreRead,
 )
+from semcast.protocol.coordinator.leadership import Leadership, Verdict
 from semcast.protocol.coordinator.ledger import Ledger
-from semcast.protocol.leadership import Leadership, Verdict
 
 Step = Callable[[float], list[Command]]
 """Something to do when its time has come, which it is told."""
