@@ -259,3 +259,12 @@ def test_a_gateway_that_was_on_a_tree_need_not_verify_when_it_changes_trees(inbo
 def test_the_epoch_is_not_clean_while_the_gateway_does_not_know_its_trees(inbox: Inbox) -> None:
     assert inbox.clean(PLAN) == 1
     assert inbox.clean({}) == 0
+
+
+def test_who_is_on_no_tree_of_two_plans_in_turn_does_not_count_as_having_what_came_meanwhile(inbox: Inbox) -> None:
+    """It may be away: what it is owed since the first of them waits in the log."""
+    members = PLAN | {2: frozenset[Key](), 3: frozenset[Key]()}
+    inbox.tally(tally(12, {BIT: 5}, epoch=2, since=12, previous=1), BIT, members, 0)
+    inbox.tally(tally(12, {BIT: 5}, epoch=3, since=20, previous=2, final=True), BIT, members, 0)
+    assert inbox.open == frozenset()
+    assert inbox.frontier == 12

@@ -45,6 +45,8 @@ class Inbox:
         """The newest plan that the source is known to follow."""
         self.since = 0
         """The position behind which it follows that plan."""
+        self._left_at = 0
+        """As ``since``, but of the first of several plans in turn that have no tree to here."""
         self.heard_at: float | None = None
         self._window = window
         self._incarnation: int | None = None
@@ -139,6 +141,8 @@ class Inbox:
             return False
         if members[tally.epoch] and not (self._lanes and self._was_there(members)):
             self.verify = tally.since  # no tree told of what came before: the gateway may have been away
+        if members[tally.epoch] or self._was_there(members):
+            self._left_at = tally.since  # else it may have been away since it left, and the log holds what it is owed
         self._follow(tally.epoch, tally.since, members[tally.epoch])
         return True
 
@@ -157,8 +161,8 @@ class Inbox:
 
     def _advance(self) -> None:
         if self.verify is None:
-            # Who has left all trees has all that came over them: nothing since the source changed its plan is his.
-            self._move(min((lane.position for lane in self._lanes.values()), default=self.since))
+            # Who has left all trees has all that came over them, until where the source first left it out of a plan.
+            self._move(min((lane.position for lane in self._lanes.values()), default=self._left_at))
 
     def _move(self, frontier: int) -> None:
         if frontier > self.frontier:
@@ -181,6 +185,7 @@ class Inbox:
             return
         known = self._early | {key: lane.above for key, lane in self._lanes.items()}
         self._incarnation, self.epoch, self.since = caught.incarnation, caught.epoch, caught.since
+        self._left_at = caught.since
         self._on_trees = None
         self._lanes = {
             key: Lane(caught.through, count, {number for number in known.get(key, ()) if number > caught.through})
