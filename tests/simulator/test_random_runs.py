@@ -85,6 +85,7 @@ REGRESSIONS = {
     30300: "a source that had not had the time to speak over a gateway's first tree was taken for silent",
     712: "a change of mind that was said twice before anything was heard opened the session anew",
     6009: "filters of brokers changed in place, and gateways got what was not counted for them",
+    41891: "a gateway on no tree of two plans in turn took what was meant for it under the first for nothing",
 }
 
 
