@@ -61,7 +61,7 @@ def test_nobody_branches_on_the_name_of_a_note() -> None:
     """A journal's word may change without anybody acting otherwise."""
     found = []
     root = next(iter(semcast.__path__))
-    for package in ("protocol", "net", "sim", "client"):
+    for package in ("protocol", "net", "sim", "client", "server"):
         for path in Path(root, package).rglob("*.py"):
             found += [
                 f"{path.name}:{node.lineno}" for node in ast.walk(ast.parse(path.read_bytes())) if _branches(node)
