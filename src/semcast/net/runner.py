@@ -1,22 +1,18 @@
-"""Drives one machine: events in, commands out; what a command rests on is on disk before the command is done.
+"""Drives one machine on an event loop: events in, commands out, commits in another thread.
 
-While nothing can be written the machine stands still, as if it were paused: it hears nothing, its clock does not tick,
-and what it has said is held. To others it is a party that has gone for a while, which the protocol is made for.
+Which commands wait for which commit is decided by ``protocol.commits``, which the simulator drives too.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Protocol
 
+from semcast.protocol.commits import Commits
 from semcast.protocol.contract import Command, Event, Machine, Sync, Synced, Tick
 from semcast.storage.database import UnwritableError
-
-_FIRST_S, _LONGEST_S = 0.2, 5.0
-"""Between tries to write what could not be written."""
 
 
 class Store(Protocol):
@@ -50,18 +46,13 @@ class Runner:
     ) -> None:
         """``troubled`` hears why nothing can be written, each time it is tried in vain, and "" when that is over."""
         self.machine = machine
-        self.trouble = ""
-        """Why nothing can be written at the moment."""
+        self._commits = Commits()
         self._troubled = troubled
-        self._pause_s = _FIRST_S
         self._do = do
         self._failed = failed
         self._tick_s = tick_s
         self._store, self._executor = store, executor
         self._loop = asyncio.get_running_loop()
-        self._held: deque[tuple[int, list[Command]]] = deque()
-        self._begun = self._done = 0
-        self._again = False
         self._over = False
         self._timer: asyncio.TimerHandle | None = None
         self._retrying: asyncio.TimerHandle | None = None
@@ -73,7 +64,12 @@ class Runner:
     @property
     def free(self) -> bool:
         """May what is decided beside the machine be done at once?"""
-        return not self._held and not self.trouble
+        return self._commits.free
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be written at the moment."""
+        return self._commits.trouble
 
     def start(self) -> None:
         """Let time go by for the machine."""
@@ -85,7 +81,7 @@ class Runner:
         for timer in (self._timer, self._retrying):
             if timer is not None:
                 timer.cancel()
-        while self._begun > self._done and not self.trouble:
+        while self._commits.under_way and not self.trouble:
             await asyncio.sleep(0.005)
         if self._store is not None:
             try:
@@ -116,22 +112,17 @@ class Runner:
 
     def also(self, command: Command) -> None:
         """Do what was decided beside the machine, behind all that it has said."""
-        if self.trouble:
-            return
-        if self._held:
-            self._held.append((0, [command]))
-        elif not self._over:
-            self._do([command])
+        due = self._commits.also(command)
+        if due and not self._over:
+            self._do(due)
 
     def _take(self, commands: list[Command], dirty: bool) -> None:
         """Do what the machine says, or hold it until the notes that it rests on are durable."""
-        sync = any(type(command) is Sync for command in commands)
-        if dirty or self._held:
-            self._held.append((self._begun + 1 if dirty else 0, commands))
-        elif commands:
-            self._do(commands)
-        if dirty or sync:
-            self._commit()
+        due = self._commits.say(commands, dirty=dirty)
+        if due.commands:
+            self._do(due.commands)
+        if due.write:
+            self._write()
 
     def _tick(self) -> None:
         if self._over:
@@ -140,17 +131,9 @@ class Runner:
         self.feed(Tick())
         if self.trouble:
             return
-        if self._store is not None and self._begun == self._done and self._store.unswept:
-            self._commit()
-
-    def _commit(self) -> None:
-        """Begin a commit, or, while one is under way, have another behind it: it takes all that came meanwhile."""
-        assert self._store is not None
-        if self._begun > self._done:
-            self._again = True
-            return
-        self._begun += 1
-        self._write()
+        if self._store is not None and not self._commits.under_way and self._store.unswept:
+            self._commits.begin()
+            self._write()
 
     def _write(self) -> None:
         assert self._store is not None
@@ -162,24 +145,22 @@ class Runner:
         if isinstance(error, UnwritableError) and not self._over:
             self._try_again(str(error))
             return
-        self._done = self._begun
         if error is not None:
+            self._commits.give_up()
             self.fail(error)
             return
         if self.trouble:
-            self.trouble, self._pause_s = "", _FIRST_S
             self._troubled("")
-        if self._again:
-            self._again = False
-            self._commit()
-        while self._held and self._held[0][0] <= self._done:
-            self._do(self._held.popleft()[1])
+        due = self._commits.finish()
+        if due.write:
+            self._write()
+        if due.commands:
+            self._do(due.commands)
         if not self._over:
             self.feed(Synced(future.result()))
 
     def _try_again(self, reason: str) -> None:
-        """What could not be written waits, and all that rests on it; later each time."""
-        self.trouble = reason
+        """What could not be written waits, and all that rests on it."""
+        pause_s = self._commits.fail(reason)
         self._troubled(reason)
-        self._retrying = self._loop.call_later(self._pause_s, self._write)
-        self._pause_s = min(2 * self._pause_s, _LONGEST_S)
+        self._retrying = self._loop.call_later(pause_s, self._write)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from threading import Lock
 
+from semcast.storage.committed_store import CommittedStore
 from semcast.storage.damage import examine, open_log, segments_in_use, unreadable
 from semcast.storage.database import Kind, connect, connect_reader, damaged, explaining, transaction
 from semcast.storage.disk import put_file
 from semcast.storage.folder import Folder
-from semcast.storage.log import ORIGINS, RECENT_BYTES, SqliteLog, Taken
-from semcast.storage.notes import Changes, SqliteNotes
+from semcast.storage.log import ORIGINS, RECENT_BYTES, SqliteLog
+from semcast.storage.notes import SqliteNotes
 from semcast.storage.origins import KEYS
 from semcast.storage.segments import LEAST_BYTES, SEGMENT_BYTES, Segments
 
@@ -20,7 +20,7 @@ SEGMENTS = "segments"
 FILE = "broker.sqlite3"
 INCARNATION = "incarnation"
 
-_KIND = Kind(
+KIND = Kind(
     "a broker's store",
     0x53436272,  # "SCbr"
     2,  # the first had no segments
@@ -38,7 +38,7 @@ _KIND = Kind(
 )
 
 
-class BrokerStore:
+class BrokerStore(CommittedStore):
     """A broker's folder, opened.
 
     ``log`` and ``notes`` belong to the thread of the event loop. ``commit`` is called from another one, by as many at
@@ -63,12 +63,10 @@ class BrokerStore:
         least_incarnation: int = 1,
     ) -> None:
         self._folder = Folder(Path(folder))
-        self.path = self._folder.path / FILE
-        self.log: SqliteLog | None = None
+        super().__init__(self._folder.path / FILE)
         self.warnings: tuple[str, ...] = ()
         """What was found damaged and given up; whoever opens a store has to show them."""
         self._least_incarnation = least_incarnation
-        self._committing = Lock()
         self._connections: list[sqlite3.Connection] = []
         try:
             self._open(source, repair, recent_bytes, origins, keys, (segmented, segment_bytes))
@@ -79,7 +77,7 @@ class BrokerStore:
     def _open(
         self, source: bool, repair: bool, recent_bytes: int, origins: int, keys: int, sizes: tuple[int, int]
     ) -> None:
-        self._writer = connect(self.path, _KIND)
+        self._writer = connect(self.path, KIND)
         self._connections.append(self._writer)
         with explaining(self.path):
             self.notes = SqliteNotes(self._writer, self.path)
@@ -96,51 +94,8 @@ class BrokerStore:
             self.incarnation = self._rise()
             """Rises with each opening; on disk before anybody sees it."""
 
-    @property
-    def dirty(self) -> bool:
-        """Something that was appended or put is not durable yet."""
-        return self.notes.dirty or (self.log is not None and self.log.dirty)
-
-    @property
-    def puts(self) -> int:
-        """How often notes were put: whoever sees it rise knows that a commit is due."""
-        return self.notes.puts
-
-    @property
-    def unswept(self) -> bool:
-        """Trimmed records may still be on disk. Each commit deletes some; one now and then, when idle, will do."""
-        return self.log is not None and self.log.unswept
-
-    def commit(self) -> int:
-        """Make everything durable that was appended or put so far; the position through which the log is.
-
-        One transaction and one fsync, or two where it is large. Where it fails nothing is written, and the next commit
-        tries it all again.
-        """
-        with self._committing, explaining(self.path):
-            notes = self.notes.take()
-            log = self.log.take() if self.log is not None else None
-            if notes or (log and not log.nothing):
-                self._write(notes, log)
-            return self.log.durable if self.log is not None else 0
-
-    def _write(self, notes: Changes, log: Taken | None) -> None:
-        swept = True
-        try:
-            with transaction(self._writer):
-                if notes:
-                    self.notes.write(self._writer, notes)
-                if self.log is not None and log is not None:
-                    swept = self.log.write(self._writer, log)
-        except BaseException:
-            self.notes.failed()
-            if self.log is not None and log is not None:
-                self.log.failed(log)
-            raise
-        self.notes.written()
-        if self.log is not None and log is not None:
-            self.log.written(log, swept)
-            self._folder.remember(self.log.durable)
+    def _remember(self, end: int) -> None:
+        self._folder.remember(end)
 
     def verify(self) -> int:
         """Read the whole log from disk and check it: how many records there are, or StoreError.

@@ -8,7 +8,6 @@ without that row nothing of it counts. A small commit stays in SQLite, which the
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 from semcast.storage.chunks import BrokenChunk, Chunk
 from semcast.storage.database import explained_io
-from semcast.storage.folder import make_folder, sync_file, sync_folder
+from semcast.storage.files import Files, OsFiles
 
 LEAST_BYTES = 256 << 10
 """A commit of so many bytes goes to a segment."""
@@ -50,22 +49,28 @@ class Segments:
     """
 
     def __init__(
-        self, folder: Path, lasts: Mapping[int, int], least: int = LEAST_BYTES, most: int = SEGMENT_BYTES
+        self,
+        folder: Path,
+        lasts: Mapping[int, int],
+        least: int = LEAST_BYTES,
+        most: int = SEGMENT_BYTES,
+        files: Files | None = None,
     ) -> None:
-        """``lasts``: the last record in each segment that is in use."""
+        """``lasts``: the last record in each segment in use; ``files``: where they lie, if not in the folder."""
         self._folder = folder
+        self._files = OsFiles(folder) if files is None else files
         self._least, self._most = least, most
         self._lasts = dict(lasts)
-        self._file = -1
+        self._open = False
         self._size = self._kept = 0
         """Of the segment that is written: bytes that are there, and that a row tells of."""
         self._lock = Lock()
         self._pins = 0
-        self._current = max([0, *self._found(), *lasts])
+        self._current = max([0, *self._files.numbers(), *lasts])
 
     def clean(self) -> None:
         """Delete what a crash has left behind, when nobody can want to look for anything in it."""
-        self._unlink(number for number in self._found() if number not in self._lasts)
+        self._unlink(number for number in self._files.numbers() if number not in self._lasts)
 
     def wants(self, chunks: Iterable[Chunk]) -> bool:
         """Are they enough for a file's sync of their own?"""
@@ -74,7 +79,7 @@ class Segments:
     def put(self, chunks: Sequence[Chunk]) -> list[Chunk]:
         """Write chunks and sync them; what their rows have to say instead. UnwritableError where that cannot be."""
         try:
-            if self._file < 0 or self._size >= self._most:
+            if not self._open or self._size >= self._most:
                 self._begin()
             offset, far = self._size, []
             for chunk in chunks:
@@ -82,7 +87,7 @@ class Segments:
                 far.append(chunk._replace(form=chunk.form | FAR, data=told))
                 offset += len(chunk.data)
             self._write([chunk.data for chunk in chunks])
-            sync_file(self._file)
+            self._files.sync()
         except OSError as error:
             self._abandon()
             raise explained_io(error, self._folder) from error
@@ -128,61 +133,49 @@ class Segments:
         if place is None:
             raise BrokenChunk("where they are cannot be read")
         try:
-            file = os.open(self._path(place.segment), os.O_RDONLY | os.O_CLOEXEC)
+            size = self._files.size(place.segment)
         except OSError as error:
             raise BrokenChunk(f"their segment {place.segment} cannot be opened: {error.strerror}") from error
+        if place.offset + place.size > size:
+            raise BrokenChunk(f"their segment {place.segment} is too short")
         try:
-            if place.offset + place.size > os.fstat(file).st_size:
-                raise BrokenChunk(f"their segment {place.segment} is too short")
-            return row._replace(form=row.form & ~FAR, data=os.pread(file, place.size, place.offset))
+            data = self._files.read(place.segment, place.offset, place.size)
         except OSError as error:
             raise BrokenChunk(f"their segment {place.segment} cannot be read: {error}") from error
-        finally:
-            os.close(file)
+        return row._replace(form=row.form & ~FAR, data=data)
 
     def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-        self._file, self._size, self._kept = -1, 0, 0
-
-    def _found(self) -> list[int]:
-        if not self._folder.is_dir():
-            return []
-        return [int(path.name) for path in self._folder.iterdir() if path.name.isdecimal()]
+        self._files.close()
+        self._open, self._size, self._kept = False, 0, 0
 
     def _begin(self) -> None:
         """A segment is in its folder for good before anything in it counts."""
         self.close()
-        make_folder(self._folder)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._current += 1
-        self._file = os.open(self._path(self._current), flags, 0o644)
-        sync_folder(self._folder)
+        self._files.create(self._current)
+        self._open = True
 
     def _abandon(self) -> None:
         """Leave the room that no row tells of. A file whose sync has failed is not used again: pages may be lost."""
         with suppress(OSError):
             if self._kept:
-                os.ftruncate(self._file, self._kept)
+                self._files.truncate(self._kept)
             else:
-                self._path(self._current).unlink(missing_ok=True)
+                self._files.unlink(self._current)
         self.close()
 
     def _write(self, pieces: list[bytes]) -> None:
         for first in range(0, len(pieces), _VECTOR):
             left = pieces[first : first + _VECTOR]
             while left:
-                written = os.writev(self._file, left)
+                written = self._files.append(left)
                 self._size += written
                 left = _behind(left, written)
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"{number:08d}"
 
     def _unlink(self, numbers: Iterable[int]) -> None:
         for number in numbers:
             with suppress(OSError):  # the next opening tries again
-                self._path(number).unlink()
+                self._files.unlink(number)
 
 
 def _behind(pieces: list[bytes], written: int) -> list[bytes]:
