@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from typing import Protocol
 
 from semcast.protocol.commits import Commits
-from semcast.protocol.contract import Command, Event, Machine, Sync, Synced, Tick
+from semcast.protocol.contract import Command, Event, Machine, Synced, Tick
 from semcast.storage.database import UnwritableError
 
 
@@ -46,7 +46,7 @@ class Runner:
     ) -> None:
         """``troubled`` hears why nothing can be written, each time it is tried in vain, and "" when that is over."""
         self.machine = machine
-        self._commits = Commits()
+        self.commits = Commits()
         self._troubled = troubled
         self._do = do
         self._failed = failed
@@ -62,14 +62,9 @@ class Runner:
         return self._over
 
     @property
-    def free(self) -> bool:
-        """May what is decided beside the machine be done at once?"""
-        return self._commits.free
-
-    @property
     def trouble(self) -> str:
         """Why nothing can be written at the moment."""
-        return self._commits.trouble
+        return self.commits.trouble
 
     def start(self) -> None:
         """Let time go by for the machine."""
@@ -81,7 +76,7 @@ class Runner:
         for timer in (self._timer, self._retrying):
             if timer is not None:
                 timer.cancel()
-        while self._commits.under_way and not self.trouble:
+        while self.commits.under_way and not self.trouble:
             await asyncio.sleep(0.005)
         if self._store is not None:
             try:
@@ -110,15 +105,9 @@ class Runner:
             self._over = True
             self._failed(error)
 
-    def also(self, command: Command) -> None:
-        """Do what was decided beside the machine, behind all that it has said."""
-        due = self._commits.also(command)
-        if due and not self._over:
-            self._do(due)
-
     def _take(self, commands: list[Command], dirty: bool) -> None:
         """Do what the machine says, or hold it until the notes that it rests on are durable."""
-        due = self._commits.say(commands, dirty=dirty)
+        due = self.commits.say(commands, dirty=dirty)
         if due.commands:
             self._do(due.commands)
         if due.write:
@@ -131,8 +120,8 @@ class Runner:
         self.feed(Tick())
         if self.trouble:
             return
-        if self._store is not None and not self._commits.under_way and self._store.unswept:
-            self._commits.begin()
+        if self._store is not None and not self.commits.under_way and self._store.unswept:
+            self.commits.begin()
             self._write()
 
     def _write(self) -> None:
@@ -146,12 +135,12 @@ class Runner:
             self._try_again(str(error))
             return
         if error is not None:
-            self._commits.give_up()
+            self.commits.give_up()
             self.fail(error)
             return
         if self.trouble:
             self._troubled("")
-        due = self._commits.finish()
+        due = self.commits.finish()
         if due.write:
             self._write()
         if due.commands:
@@ -161,6 +150,6 @@ class Runner:
 
     def _try_again(self, reason: str) -> None:
         """What could not be written waits, and all that rests on it."""
-        pause_s = self._commits.fail(reason)
+        pause_s = self.commits.fail(reason)
         self._troubled(reason)
         self._retrying = self._loop.call_later(pause_s, self._write)

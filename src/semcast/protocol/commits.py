@@ -1,8 +1,8 @@
 """When a machine's commands may be carried out: what a command rests on is on disk before the command is done.
 
 A machine puts notes and appends to its log while it handles an event. What it says then must not leave before a commit
-has made that durable, and nothing that it says later may overtake it. This is the part of a runner that decides so; it
-knows no thread, no clock and no file. A driver asks it what to do now and when to write, and tells it how writing ended.
+has made that durable, and nothing that it says later may overtake it. This part of a runner decides that; it knows no
+thread, no clock and no file. A driver asks it what to do now and when to write, and tells it how writing ended.
 
 While nothing can be written the machine stands still, as if it were paused: it hears nothing, its clock does not tick,
 and what it has said is held. To others it is a party that has gone for a while, which the protocol is made for.
@@ -69,7 +69,7 @@ class Commits:
         return [command]
 
     def begin(self) -> bool:
-        """Ask for a commit. Has one to be begun now? One that is under way is followed by another, for all that came."""
+        """Ask for a commit. Must the driver begin one now? One that is under way is followed by another."""
         if self.under_way:
             self._again = True
             return False

@@ -19,6 +19,7 @@ from semcast.net.host import Host, log
 from semcast.net.runner import Runner
 from semcast.net.view import OverlayView
 from semcast.protocol.broker.forwarding import Passage
+from semcast.protocol.broker.intake import taken_in
 from semcast.protocol.contract import Command, Congested, Event, Handed, Local, Note, Passed, Received, Relieved, Send
 from semcast.protocol.results import MessagesShed, Result, TermRefused
 from semcast.protocol.wire.codec import AnyView, LegView, encode
@@ -231,30 +232,28 @@ class BrokerHost(Host):
         """Do what a piece of bytes asks for; what goes on leaves before it is counted."""
         # Only sizes are kept until then: a part that has left gives its memory back to the parts behind it.
         passed: list[tuple[str, int, int, int]] = []
-        free = self._runner.free
+        hear = partial(self._hear, peer)
         try:
-            for found in passage.feed(data):
-                if free and type(found) is Passed:
-                    if self._pass(found):
-                        passed.append((found.to, len(found.data), found.messages, found.frames))
+            for command in taken_in(passage, data, self._runner.commits, hear, self._drop):
+                if isinstance(command, Passed):
+                    if self._pass(command):
+                        passed.append((command.to, len(command.data), command.messages, command.frames))
                 else:
-                    self._take_other(peer, found)
-                    free = self._runner.free
+                    self._do([command])
         finally:
             self.leaving.leave()
             for to, size, messages, frames in passed:
                 self._meter(to, size, messages, frames)
             self.links[peer.name].came(*passage.came())
 
-    def _take_other(self, peer: Connection, found: Command | Local | Received) -> None:
-        if isinstance(found, Received):
-            self.received(peer, [found.frame])
-        elif isinstance(found, Local):
-            self._runner.feed(found)
-        elif isinstance(found, Passed) and self._runner.trouble:
-            self.dropped += found.frames
+    def _hear(self, peer: Connection, event: Received | Local) -> None:
+        if isinstance(event, Received):
+            self.received(peer, [event.frame])
         else:
-            self._runner.also(found)
+            self._runner.feed(event)
+
+    def _drop(self, passed: Passed) -> None:
+        self.dropped += passed.frames
 
     def _sender(self, peer: Connection) -> Sender:
         if peer.role == "broker":

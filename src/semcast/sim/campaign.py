@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from semcast.sim.faults import AnyFault, Crash, Jitter, Loss, Partition, Pause, Skew, Slow, StoreCut, StoreSlow, Twice
+from semcast.sim.faults import (
+    AnyFault,
+    Crash,
+    DiskFault,
+    Jitter,
+    Loss,
+    Partition,
+    Pause,
+    Skew,
+    Slow,
+    StoreCut,
+    StoreSlow,
+    Twice,
+)
 from semcast.sim.scenario import Campaign, rates
 from semcast.trees.topology import Topology
 
 _SHORTEST_S = 0.05
+_HOW: tuple[Literal["full", "failing", "slow"], ...] = ("full", "failing", "slow")
 
 
 @dataclass(frozen=True)
@@ -82,5 +97,8 @@ def _makers(campaign: Campaign, victims: Victims) -> dict[str, _Maker]:
         "partition": partition,
         "store_slow": lambda rng, begin, end: StoreSlow(
             from_s=begin, to_s=end, party=one(rng, victims.coordinators), most_ms=up_to(rng, 2500.0)
+        ),
+        "disk": lambda rng, begin, end: DiskFault(
+            from_s=begin, to_s=end, party=one(rng, victims.brokers), how=_HOW[int(rng.integers(3))]
         ),
     }

@@ -14,9 +14,11 @@ from semcast.protocol.client.subscriber import Subscriber
 from semcast.protocol.coordinator.coordinator import Coordinator
 from semcast.protocol.node import Node
 from semcast.sim.clock import Clock
+from semcast.sim.disk import KnownLog, SimulatedStore
 from semcast.sim.driver import Driver
 from semcast.sim.parties import Party
-from semcast.sim.scenario import Clients, Publishers, Scenario, Stream
+from semcast.sim.process import BrokerProcess
+from semcast.sim.scenario import Clients, Production, Publishers, Scenario, Stream
 from semcast.sim.stores import MemoryCoordinatorStore, MemoryLog, MemoryNotes, StoreLine
 from semcast.sim.workload import draw_profile, profile_text
 from semcast.trees.declared import having
@@ -60,8 +62,18 @@ def coordinator_names(scenario: Scenario) -> list[str]:
 class Cast:
     """Makes parties; all clocks start somewhere else and drift a little."""
 
-    def __init__(self, scenario: Scenario, topology: Topology, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        topology: Topology,
+        rng: np.random.Generator,
+        driver: Driver | None = None,
+        disks: np.random.Generator | None = None,
+    ) -> None:
+        """``driver`` and ``disks`` are for brokers that are run as in production."""
         self._scenario, self._topology = scenario, topology
+        self._driver = driver
+        self._disks = np.random.default_rng(0) if disks is None else disks
         self._settings = scenario.tuned()
         self._clocks, self._planners = rng.spawn(2)
         self._coordinators = coordinator_names(scenario)
@@ -75,6 +87,8 @@ class Cast:
         return [self._broker(broker.id, broker.roles, tuple(around[broker.id])) for broker in self._topology.brokers]
 
     def _broker(self, name: str, roles: tuple[str, ...], neighbours: tuple[str, ...]) -> Party:
+        if self._driver is not None and self._scenario.production is not None:
+            return self._process(name, roles, neighbours, self._driver, self._scenario.production)
         notes = MemoryNotes()
         log = MemoryLog() if SOURCE in roles else None
 
@@ -92,6 +106,33 @@ class Cast:
             )
 
         return Party(name, "broker", name, build, log=log, clock=self._clock())
+
+    def _process(
+        self, name: str, roles: tuple[str, ...], neighbours: tuple[str, ...], driver: Driver, production: Production
+    ) -> Party:
+        """A broker as production runs it."""
+        (own,) = self._disks.spawn(1)
+        store = SimulatedStore(source=SOURCE in roles, segmented=production.segmented, rng=own)
+        process = BrokerProcess(store, driver.agenda, driver.handle, driver.do, driver.commit_s)
+
+        def build(incarnation: int, now: float) -> Node:
+            process.begin()
+            party.log = store.known
+            return Node(
+                name,
+                neighbours=neighbours,
+                coordinators=self._coordinators,
+                settings=self._settings,
+                notes=store.notes,
+                log=store.known,
+                gateway=GATEWAY in roles,
+                incarnation=incarnation,
+                now=now,
+                in_bytes=True,
+            )
+
+        party = Party(name, "broker", name, build, clock=self._clock(), process=process)
+        return party
 
     def coordinators(self, driver: Driver) -> list[Party]:
         """All on one store, each with its own line to it."""
@@ -204,6 +245,6 @@ def feeds(scenario: Scenario, topology: Topology) -> list[Feed]:
     return made
 
 
-def logs(parties: Mapping[str, Party]) -> dict[str, MemoryLog]:
+def logs(parties: Mapping[str, Party]) -> dict[str, MemoryLog | KnownLog]:
     """Source → its log."""
     return {name: party.log for name, party in parties.items() if party.log is not None}

@@ -17,6 +17,7 @@ from semcast.protocol.contract import (
     LeadAnswered,
     MakePlan,
     Note,
+    Passed,
     PlanMade,
     Received,
     Send,
@@ -30,13 +31,13 @@ from semcast.protocol.coordinator.orders import Order
 from semcast.protocol.results import Result
 from semcast.protocol.wire.frames import AnyFrame
 from semcast.sim.clock import Agenda, Chance
-from semcast.sim.faults import AnyFault, Crash, LaneFault, Pause, Skew, Slow, StoreCut, StoreSlow
+from semcast.sim.faults import AnyFault, Crash, DiskFault, LaneFault, Pause, Skew, Slow, StoreCut, StoreSlow
 from semcast.sim.journal import Journal
 from semcast.sim.meters import Meters
 from semcast.sim.network import WATER, Geography, Network, Water
 from semcast.sim.parties import Party
 from semcast.sim.store_calls import StoreCalls
-from semcast.sim.stores import MemoryCoordinatorStore, StoreLine
+from semcast.sim.stores import MemoryCoordinatorStore, MemoryLog, StoreLine
 from semcast.sim.witness import Violation
 
 _TICK_JITTER = 0.1
@@ -99,6 +100,7 @@ class Driver:
             self.feed,
             client_ms=client_ms,
             water=water,
+            pieces=Chance(chances["pieces"]) if "pieces" in chances else None,
             dropped=self._dropped if journal else None,
         )
 
@@ -113,17 +115,24 @@ class Driver:
 
     def feed(self, party: Party, event: Event) -> None:
         """Give a machine an event and do what it says."""
+        if party.process is not None:
+            party.process.feed(party, event)
+            return
+        commands = self.handle(party, event)
+        if commands:
+            self.do(party, commands)
+
+    def handle(self, party: Party, event: Event) -> list[Command] | None:
+        """Give a machine an event: what it says, or None where it failed, which is a crash."""
         machine = party.machine
         assert machine is not None
         if self.journal is not None and type(event) not in _UNWRITTEN:
             self._journal_event(party, event)
         try:
-            commands = machine.handle(event, party.clock.read(self.agenda.now))
+            return machine.handle(event, party.clock.read(self.agenda.now))
         except Exception as error:
             self._failed(party, event, error)
-            return
-        if commands:
-            self.do(party, commands)
+            return None
 
     def do(self, party: Party, commands: list[Command]) -> None:
         """What a machine commands, in order."""
@@ -136,7 +145,10 @@ class Driver:
                     watch(party, command.to, frame)  # type: ignore[union-attr]
                 self.network.send(party, command.to, frame)  # type: ignore[union-attr]
             elif kind is Sync:
-                self._sync(party, command.through)  # type: ignore[union-attr]
+                if party.process is None:  # else a commit is under way
+                    self._sync(party, command.through)  # type: ignore[union-attr]
+            elif kind is Passed:
+                self.network.pass_on(party, command)  # type: ignore[arg-type]
             elif kind is MakePlan:
                 self._make_plan(party, command.order)  # type: ignore[union-attr]
             elif kind in _STORE_CALLS:
@@ -156,7 +168,9 @@ class Driver:
     def crash(self, party: Party) -> None:
         """A party loses its machine, the frames on the way to it and what its log had not synced."""
         party.stop()
-        lost = party.log.crash(self._crashes) if party.log else 0
+        lost = party.process.store.crash() if party.process is not None else 0
+        if isinstance(party.log, MemoryLog):
+            lost = party.log.crash(self._crashes)
         self.network.broken(party)
         self._write(party.name, "crash", lost=lost)
 
@@ -181,13 +195,17 @@ class Driver:
         wait = party.clock.wait(self._tick_s) * (1 - _TICK_JITTER + 2 * _TICK_JITTER * self._ticks())
         self.agenda.put(now + wait, self._tick, what)
 
+    def commit_s(self) -> float:
+        """How long a commit takes on a disk without faults."""
+        return self._syncs.between(*self._sync_s)
+
     def _sync(self, party: Party, through: int) -> None:
         party.synced_at = max(party.synced_at, self.agenda.now + self._syncs.between(*self._sync_s))
         self.agenda.put(party.synced_at, self._synced, (party, party.incarnation, through))
 
     def _synced(self, what: tuple[Party, int, int]) -> None:
         party, incarnation, through = what
-        if not party.alive or party.incarnation != incarnation or party.log is None:
+        if not party.alive or party.incarnation != incarnation or not isinstance(party.log, MemoryLog):
             return
         if party.paused_until > self.agenda.now:
             self.agenda.put(party.paused_until, self._synced, what)
@@ -246,6 +264,8 @@ class Driver:
             party.paused_until = max(party.paused_until, fault.to_s)
         elif isinstance(fault, Slow):
             party.service_s += fault.service_ms / 1000
+        elif isinstance(fault, DiskFault):
+            self._change_disk(party, fault, 1)
         elif isinstance(fault, Skew):
             party.clock.skew(self.agenda.now, fault.rate, fault.jump_s)
         elif isinstance(fault, StoreCut):
@@ -265,6 +285,8 @@ class Driver:
             self.restart(party)
         elif isinstance(fault, Slow):
             party.service_s = max(0.0, party.service_s - fault.service_ms / 1000)
+        elif isinstance(fault, DiskFault):
+            self._change_disk(party, fault, -1)
         elif isinstance(fault, Skew):
             party.clock.skew(self.agenda.now, 1.0)
         elif isinstance(fault, StoreCut):
@@ -272,6 +294,10 @@ class Driver:
         elif isinstance(fault, StoreSlow):
             line = self.lines[fault.party]
             line.slow_s = max(0.0, line.slow_s - fault.most_ms / 1000)
+
+    def _change_disk(self, party: Party, fault: DiskFault, by: int) -> None:
+        if party.process is not None:
+            party.process.store.change(fault.how, by, fault.slow_ms / 1000)
 
     def _journal_event(self, party: Party, event: Event) -> None:
         if isinstance(event, Received):

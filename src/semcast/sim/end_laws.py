@@ -25,6 +25,7 @@ from semcast.protocol.wire.frames import (
     Switch,
     Tally,
 )
+from semcast.sim.disk import KnownLog
 from semcast.sim.driver import Driver
 from semcast.sim.parties import Party
 from semcast.sim.store_laws import Order, StoreWatch
@@ -163,7 +164,7 @@ def left_over(driver: Driver, *, bound: int, retain: int) -> Iterator[Violation]
     )
 
 
-def outdated(watch: Watch, witness: Witness, logs: Mapping[str, MemoryLog]) -> Iterator[Violation]:
+def outdated(watch: Watch, witness: Witness, logs: Mapping[str, MemoryLog | KnownLog]) -> Iterator[Violation]:
     """No source takes a message in by an older plan than one that is live: it follows that, or its lease is over."""
     moments = [at for at, _ in watch.live]
     for source, log in logs.items():
@@ -175,7 +176,7 @@ def outdated(watch: Watch, witness: Witness, logs: Mapping[str, MemoryLog]) -> I
                 yield Violation("leases hold", source, what)
 
 
-def made_up_gaps(witness: Witness, logs: Mapping[str, MemoryLog]) -> Iterator[Violation]:
+def made_up_gaps(witness: Witness, logs: Mapping[str, MemoryLog | KnownLog]) -> Iterator[Violation]:
     """Who is told of a gap is told the truth: what it names has gone from the log."""
     for session in witness.sessions.values():
         for gap in session.gaps:

@@ -6,6 +6,8 @@ parties and the rest (``side``; clients are where their first broker is), or eve
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from semcast.model import SemcastError
@@ -99,7 +101,14 @@ class StoreSlow(PartyFault, frozen=True, kw_only=True, tag="store-slow"):
     most_ms: float
 
 
-AnyFault = Loss | Twice | Jitter | Partition | Crash | Pause | Slow | Skew | StoreCut | StoreSlow
+class DiskFault(PartyFault, frozen=True, kw_only=True, tag="disk"):
+    """A broker's disk is full, fails to sync, or takes so much longer; only where brokers have one (``production``)."""
+
+    how: Literal["full", "failing", "slow"]
+    slow_ms: float = 200.0
+
+
+AnyFault = Loss | Twice | Jitter | Partition | Crash | Pause | Slow | Skew | StoreCut | StoreSlow | DiskFault
 
 
 def check(fault: AnyFault, at: str, end_s: float) -> None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from semcast.protocol.contract import Passed
+from semcast.protocol.wire.data_view import DataView
 from semcast.protocol.wire.frames import AnyFrame, Data, Leg, Repair
 from semcast.protocol.wire.frames.semantic import Packet
+from semcast.protocol.wire.framing import whole
 
 DATA = frozenset({"data", "leg", "packet"})
 CLIENTS = frozenset(
@@ -49,6 +52,21 @@ class Meters:
         self.messages: dict[str, Counter[int]] = {}
         """Source → message number → transmissions of data."""
         self.drops: Counter[str] = Counter()
+
+    def passed(self, passed: Passed, hops: int, link: tuple[str, str] | None) -> None:
+        """Frames of data that go on as bytes."""
+        kind = self._kinds.get(Data) or self._kind(Data)
+        kind.frames += passed.frames
+        kind.size_bytes += len(passed.data)
+        kind.byte_hops += len(passed.data) * hops
+        kind.carried += passed.messages * hops
+        if link is not None:
+            self.links[link] += passed.messages
+            at = 0
+            while at < len(passed.data):
+                view = DataView(passed.data[at : at + whole(passed.data, at)])
+                self.messages.setdefault(view.source, Counter()).update(view.numbers.tolist())
+                at += len(view.data)
 
     def sent(self, frame: AnyFrame, size_bytes: int, hops: int, link: tuple[str, str] | None) -> None:
         """A frame goes ``hops`` links far, or over the one overlay link that is named."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from semcast.protocol.contract import Congested, Event, Received, Relieved
+from semcast.protocol.contract import Congested, Event, Passed, Received, Relieved
 from semcast.protocol.wire.codec import decode, encode
 from semcast.protocol.wire.frames import AnyFrame
 from semcast.sim.clock import Agenda, Chance
 from semcast.sim.faults import Jitter, LaneFault, Loss, Partition, Twice
 from semcast.sim.meters import Meters
 from semcast.sim.parties import Party
+from semcast.sim.process import ByteStream
 from semcast.trees.topology import Topology
 
 
@@ -40,7 +41,7 @@ class Lane:
 
     __slots__ = (
         "congested", "connection", "cut_at", "delay_s", "hops", "jitter_s", "last", "link", "loss", "open_at",
-        "plain", "receiver", "sender", "shut", "twice", "version", "waiting",
+        "plain", "receiver", "sender", "shut", "stream", "twice", "version", "waiting",
     )  # fmt: skip
 
     def __init__(self, sender: Party, receiver: Party, delay_s: float, hops: int, overlay: bool) -> None:
@@ -60,6 +61,8 @@ class Lane:
         self.shut = False
         self.open_at = 0.0
         self.loss = self.twice = self.jitter_s = 0.0
+        self.stream: ByteStream | None = None
+        """Where neighbours are given bytes: what of them has arrived."""
 
 
 class Geography:
@@ -95,6 +98,7 @@ class Network:
         *,
         client_ms: float = 0.2,
         water: Water = WATER,
+        pieces: Chance | None = None,
         dropped: Callable[[str, str, str, int], None] | None = None,
     ) -> None:
         self.parties: dict[str, Party] = {}
@@ -104,6 +108,7 @@ class Network:
         self._feed = feed
         self._client_s = client_ms / 1000
         self._water = water
+        self._pieces = pieces
         self._dropped = dropped
         self._faults: list[LaneFault] = []
         self._version = 0
@@ -122,6 +127,20 @@ class Network:
             self._frame, self._data = frame, encode(frame)
         data = self._data
         self._meters.sent(frame, len(data), lane.hops, lane.link)
+        self._launch(lane, data)
+
+    def pass_on(self, sender: Party, passed: Passed) -> None:
+        """Send whole frames to a neighbour as they are; a fault hits all of them or none."""
+        lane = sender.lanes.get(passed.to) or self._lane(sender, passed.to)
+        if lane is None:
+            self._meters.drops["nobody of that name"] += 1
+            return
+        if lane.version != self._version:
+            self._update(lane)
+        self._meters.passed(passed, lane.hops, lane.link)
+        self._launch(lane, passed.data)
+
+    def _launch(self, lane: Lane, data: bytes) -> None:
         if lane.plain:
             self._carry(lane, data)
         elif lane.shut:
@@ -206,7 +225,13 @@ class Network:
         else:
             if counted and connection == lane.connection:
                 self._served(lane)
-            self._feed(receiver, Received(lane.sender.name, decode(data)))
+            self._hand_over(lane, data, connection)
+
+    def _hand_over(self, lane: Lane, data: bytes, connection: int) -> None:
+        if lane.stream is not None:
+            lane.stream.arrive(data, connection)
+        else:
+            self._feed(lane.receiver, Received(lane.sender.name, decode(data)))
 
     def _serve(self, what: tuple[Lane, bytes, int, bool, int]) -> None:
         """A frame has waited its time out before a slow party."""
@@ -214,7 +239,7 @@ class Network:
         if counted and connection == lane.connection:
             self._served(lane)
         if lane.receiver.alive and lane.receiver.incarnation == incarnation:
-            self._feed(lane.receiver, Received(lane.sender.name, decode(data)))
+            self._hand_over(lane, data, connection)
         else:
             self._drop(lane, "receiver is down", data)
 
@@ -245,6 +270,8 @@ class Network:
         link_ms = self._geography.link_ms(sender.name, to)
         if link_ms is not None:
             made = Lane(sender, receiver, link_ms / 1000, 1, True)
+            if receiver.process is not None and self._pieces is not None:
+                made.stream = ByteStream(receiver, sender.name, self._agenda, self._pieces)
         else:
             path_ms, hops = self._geography.path(sender.at, receiver.at)
             ends = sum(party.role != "broker" for party in (sender, receiver))

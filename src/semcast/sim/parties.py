@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from semcast.protocol.contract import Machine
 from semcast.sim.clock import Clock
+from semcast.sim.disk import KnownLog
 from semcast.sim.stores import MemoryLog
 
 if TYPE_CHECKING:
     from semcast.sim.network import Lane
+    from semcast.sim.process import BrokerProcess
 
 Role = Literal["broker", "coordinator", "client"]
 
@@ -24,7 +26,7 @@ class Party:
 
     __slots__ = (
         "alive", "at", "build", "busy_until", "clock", "incarnation", "lanes", "log", "machine", "name", "paused_until",
-        "role", "service_s", "synced_at",
+        "process", "role", "service_s", "synced_at",
     )  # fmt: skip
 
     def __init__(
@@ -34,7 +36,8 @@ class Party:
         at: str,
         build: Callable[[int, float], Machine],
         *,
-        log: MemoryLog | None = None,
+        log: MemoryLog | KnownLog | None = None,
+        process: BrokerProcess | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.name = name
@@ -43,6 +46,8 @@ class Party:
         """The broker where it sits."""
         self.build = build
         self.log = log
+        self.process = process
+        """Runs the machine as production does, where the scenario asks for that."""
         self.clock = clock or Clock()
         self.incarnation = 0
         self.alive = False

@@ -7,13 +7,24 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from semcast.sim.scenario import CHANNEL_SCHEMES, Campaign, Clients, Coordinators, Publishers, Scenario, Stream
+from semcast.sim.scenario import (
+    CHANNEL_SCHEMES,
+    Campaign,
+    Clients,
+    Coordinators,
+    Production,
+    Publishers,
+    Scenario,
+    Stream,
+)
 from semcast.sim.semnet import simulation_of
 from semcast.sim.witness import Violation
 from semcast.trees.declared import Overlay
 
 _CALM = 0.15
 """The share of scenarios in which nothing fails."""
+_PRODUCTION = 0.6
+"""The share of scenarios in which brokers are run as in production."""
 STILL_S = 3.0
 """Nothing left to do for longer than any timer of the protocol runs but for expiry: nothing more will happen."""
 
@@ -55,6 +66,7 @@ def random_scenario(seed: int) -> Scenario:
         reorganise_s=tuple(sorted(round(float(at), 3) for at in rng.uniform(1, duration_s, int(rng.integers(0, 3))))),
         campaign=_campaign(rng),
     )
+    scenario = _as_in_production(scenario, seed)
     if scenario.campaign is None:
         return scenario
     # Each draws from a stream of its own, in this order: what comes last shifts nothing that was drawn before it.
@@ -79,6 +91,18 @@ def _store_ms(rng: np.random.Generator) -> tuple[float, float]:
 def _store_slow(rng: np.random.Generator) -> float:
     (own,) = rng.spawn(1)
     return round(float(own.uniform(0, 25)), 2) if own.random() < 0.5 else 0.0
+
+
+def _as_in_production(scenario: Scenario, seed: int) -> Scenario:
+    """Most scenarios run brokers as production does; what else is drawn stays the same."""
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 0xD15C]))
+    if rng.random() >= _PRODUCTION:
+        return scenario
+    campaign = scenario.campaign
+    if campaign is not None and rng.random() < 0.5:
+        campaign = msgspec.structs.replace(campaign, disk=round(float(rng.uniform(0, 25)), 2))
+    production = Production(segmented=int(rng.choice([1, 600, 1 << 18])))
+    return msgspec.structs.replace(scenario, campaign=campaign, production=production)
 
 
 def _plan_ms(rng: np.random.Generator) -> tuple[float, float]:

@@ -93,6 +93,13 @@ class Publishers(Part, frozen=True, kw_only=True):
     """None: until the faults end."""
 
 
+class Production(Part, frozen=True, kw_only=True):
+    """Brokers as production runs them: neighbours are given bytes, and commands wait for commits to a disk."""
+
+    segmented: int = 1
+    """Commits of so many bytes and more go to segments, smaller ones to SQLite."""
+
+
 class Campaign(Part, frozen=True, kw_only=True):
     """Faults drawn from the seed, so many per minute of each kind."""
 
@@ -106,6 +113,7 @@ class Campaign(Part, frozen=True, kw_only=True):
     jitter: float = 0.0
     partition: float = 0.0
     store_slow: float = 0.0
+    disk: float = 0.0
     from_s: float = 1.0
     longest_s: float = 5.0
     clients: bool = False
@@ -130,6 +138,7 @@ class Scenario(Part, frozen=True, kw_only=True):
     reorganise_s: tuple[float, ...] = ()
     faults: tuple[AnyFault, ...] = ()
     campaign: Campaign | None = None
+    production: Production | None = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -149,12 +158,17 @@ class Scenario(Part, frozen=True, kw_only=True):
         return Settings(**{name: _KINDS[name](value) for name, value in self.settings.items()})
 
     def as_dict(self) -> dict[str, Any]:
+        """What is not asked for is left out, so that journals of older scenarios stay as they are."""
         made: dict[str, Any] = msgspec.to_builtins(self)
+        if self.production is None:
+            del made["production"]
+        if self.campaign is not None and not self.campaign.disk:
+            del made["campaign"]["disk"]
         return made
 
 
 _KINDS: dict[str, type] = {field.name: type(field.default) for field in fields(Settings)}
-_RATES = ("crash", "pause", "slow", "skew", "store_cut", "loss", "twice", "jitter", "partition", "store_slow")
+_RATES = ("crash", "pause", "slow", "skew", "store_cut", "loss", "twice", "jitter", "partition", "store_slow", "disk")
 
 
 def rates(campaign: Campaign) -> dict[str, float]:

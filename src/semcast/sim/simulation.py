@@ -38,7 +38,20 @@ from semcast.sim.witness import Violation, Witness
 from semcast.sim.workload import draw_message
 from semcast.trees.declared import topology_of
 
-_CONCERNS = ("ticks", "syncs", "crashes", "network", "cast", "clients", "messages", "campaign", "plans", "store")
+_CONCERNS = (
+    "ticks",
+    "syncs",
+    "crashes",
+    "network",
+    "cast",
+    "clients",
+    "messages",
+    "campaign",
+    "plans",
+    "pieces",
+    "disk",
+    "store",
+)
 _SETTLE_S = 3.0
 """In a run in which nothing fails, a message has reached everybody after so long."""
 
@@ -98,7 +111,7 @@ class Simulation:
         self.witness = Witness()
         self.watch = Watch(self.driver)
         self.notes = self.driver.notes
-        self._cast = Cast(scenario, self.topology, self._chances["cast"])
+        self._cast = Cast(scenario, self.topology, self._chances["cast"], self.driver, self._chances["disk"])
         self._feeds: dict[str, tuple[Feed, np.random.Generator]] = {}
         self._sent: Counter[str] = Counter()
         self.faults: list[AnyFault] = []

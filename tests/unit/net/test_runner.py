@@ -81,7 +81,7 @@ def test_while_nothing_can_be_written_a_machine_hears_nothing() -> None:
         driven.runner.feed(Tick())
         await driven.until(lambda: bool(driven.runner.trouble))
         driven.runner.feed(Tick())
-        driven.runner.also(Note("beside"))
+        assert driven.runner.commits.also(Note("beside")) == []
         await driven.until(lambda: not driven.runner.trouble)
         driven.runner.feed(Tick())
         await driven.until(lambda: len(driven.said) == 2)
