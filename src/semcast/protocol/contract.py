@@ -184,7 +184,6 @@ ClientEvent = (
 """What clients ask of their own machines."""
 StoreEvent = LeadAnswered | StoreRead | StoreCommitted | StoreFailed
 """What coordinators hear of their store; every request ends in one of these, in whatever order."""
-Event = Received | Local | Tick | Synced | Congested | Relieved | Reorganise | PlanMade | StoreEvent | ClientEvent
 
 
 class Send(msgspec.Struct, frozen=True, gc=False):
@@ -267,6 +266,9 @@ class Note(msgspec.Struct, frozen=True, gc=False):
 
 
 Command = Send | Passed | Handed | Sync | MakePlan | StoreCommand | Note | Result
+Event = (
+    Received | Local | Handed | Tick | Synced | Congested | Relieved | Reorganise | PlanMade | StoreEvent | ClientEvent
+)
 
 
 class Machine(Protocol):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from semcast.protocol.node import Node
 from semcast.sim.clock import Clock
 from semcast.sim.disk import KnownLog, SimulatedStore
 from semcast.sim.driver import Driver
+from semcast.sim.near import NearClient
 from semcast.sim.parties import Party
 from semcast.sim.process import BrokerProcess
 from semcast.sim.scenario import Clients, Production, Publishers, Scenario, Stream
@@ -43,6 +44,8 @@ class Client:
     attach_s: float
     replace: tuple[float, ProfileText] | None
     detach_s: float | None
+    near: bool = False
+    """Is it within the process of its first gateway, and handed batches in order?"""
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ class Cast:
                 incarnation=incarnation,
                 now=now,
                 in_bytes=True,
+                near=driver.near,
             )
 
         party = Party(name, "broker", name, build, clock=self._clock(), process=process)
@@ -162,6 +166,10 @@ class Cast:
         return Party(name, "coordinator", at, build, clock=self._clock())
 
     def subscriber(self, client: Client) -> Party:
+        if client.near and self._driver is not None:
+            self._driver.near.add(client.name)
+            return Party(client.name, "client", client.gateways[0], self._near(client), clock=self._clock())
+
         def build(_: int, __: float) -> Subscriber:
             return Subscriber(
                 client.name,
@@ -176,6 +184,9 @@ class Cast:
             )
 
         return Party(client.name, "client", client.gateways[0], build, clock=self._clock())
+
+    def _near(self, client: Client) -> Callable[[int, float], NearClient]:
+        return lambda _, __: NearClient(client.name, client.gateways[0], client.profile, self._settings)
 
     def publisher(self, feed: Feed) -> Party:
         def build(_: int, __: float) -> Publisher:
@@ -199,6 +210,17 @@ def drawn_clients(scenario: Scenario, topology: Topology, rng: np.random.Generat
         for number, own in enumerate(rng.spawn(1)[0].spawn(table.count)):
             made.append(_client(f"s{len(made)}", number, scenario, table, gateways, own))
     return made
+
+
+def brought_near(clients: list[Client], share: float, rng: np.random.Generator) -> list[Client]:
+    """Put a share of the clients into the processes of their gateways; those read in order, from the latest on."""
+    near = rng.random(len(clients)) < share
+    return [
+        replace(client, near=True, ordered=True, durable=False, together=False, start="latest", replace=None)
+        if chosen
+        else client
+        for client, chosen in zip(clients, near.tolist(), strict=True)
+    ]
 
 
 def _client(

@@ -14,6 +14,7 @@ from semcast.protocol.contract import (
     ClientEvent,
     Command,
     Event,
+    Handed,
     LeadAnswered,
     MakePlan,
     Note,
@@ -81,6 +82,8 @@ class Driver:
         self.watched: dict[type, Callable[[Party, str, AnyFrame], None]] = {}
         self.failures: list[Violation] = []
         """Machines that raised."""
+        self.near: set[str] = set()
+        """Clients within the process of their broker."""
         self.lines: dict[str, StoreLine] = {}
         """Coordinators' ways to their store."""
         self.store: MemoryCoordinatorStore | None = None
@@ -143,10 +146,15 @@ class Driver:
                 watch = self.watched.get(type(frame))
                 if watch is not None:
                     watch(party, command.to, frame)  # type: ignore[union-attr]
-                self.network.send(party, command.to, frame)  # type: ignore[union-attr]
+                if self.near and (party.name in self.near or command.to in self.near):  # type: ignore[union-attr]
+                    self._within(command.to, Received(party.name, frame))  # type: ignore[union-attr]
+                else:
+                    self.network.send(party, command.to, frame)  # type: ignore[union-attr]
             elif kind is Sync:
                 if party.process is None:  # else a commit is under way
                     self._sync(party, command.through)  # type: ignore[union-attr]
+            elif kind is Handed:
+                self._within(command.to, command)  # type: ignore[union-attr, arg-type]
             elif kind is Passed:
                 self.network.pass_on(party, command)  # type: ignore[arg-type]
             elif kind is MakePlan:
@@ -212,6 +220,20 @@ class Driver:
             return
         party.log.sync(through)
         self.feed(party, Synced(through))
+
+    def _within(self, to: str, event: Received | Handed) -> None:
+        """Between a broker and who is within its process: in order, at once, unless the receiver is down."""
+        party = self.parties[to]
+        self.agenda.put(self.agenda.now, self._heard_within, (party, party.incarnation, event))
+
+    def _heard_within(self, what: tuple[Party, int, Received | Handed]) -> None:
+        party, incarnation, event = what
+        if not party.alive or party.incarnation != incarnation:
+            return
+        if party.paused_until > self.agenda.now:
+            self.agenda.put(party.paused_until, self._heard_within, what)
+            return
+        self.feed(party, event)
 
     def _make_plan(self, party: Party, order: Order) -> None:
         """The plan is there after a while, in which the coordinator hears other things."""

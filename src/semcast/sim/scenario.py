@@ -98,6 +98,8 @@ class Production(Part, frozen=True, kw_only=True):
 
     segmented: int = 1
     """Commits of so many bytes and more go to segments, smaller ones to SQLite."""
+    near: float = 0.0
+    """The share of clients that are within the process of their first gateway."""
 
 
 class Campaign(Part, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ from semcast.sim.end_laws import Watch, left_over, made_up_gaps, needless_gaps, 
 from semcast.sim.faults import AnyFault, LaneFault, StoreCut, StoreSlow
 from semcast.sim.journal import Journal
 from semcast.sim.laws import judged
+from semcast.sim.near import NearClient
 from semcast.sim.network import Geography, Water
 from semcast.sim.parties import Party
 from semcast.sim.scenario import Scenario
@@ -51,6 +52,7 @@ _CONCERNS = (
     "pieces",
     "disk",
     "store",
+    "near",
 )
 _SETTLE_S = 3.0
 """In a run in which nothing fails, a message has reached everybody after so long."""
@@ -153,7 +155,7 @@ class Simulation:
             if session.detached_at is not None:
                 continue
             subscriber = self.driver.parties[session.name].machine
-            served = not isinstance(subscriber, Subscriber) or subscriber.served
+            served = not isinstance(subscriber, Subscriber | NearClient) or subscriber.served
             if session.left_at is not None or session.versions[-1].live_at is None or not served:
                 return False
         return not any(left_over(self.driver, bound=self._scenario.network.queue_bound, retain=settings.retain))
@@ -167,6 +169,8 @@ class Simulation:
         for party in (*self._cast.brokers(), *self._cast.coordinators(self.driver)):
             self.driver.add(party)
         clients = cast.drawn_clients(scenario, self.topology, self._chances["clients"])
+        if scenario.production is not None:
+            clients = cast.brought_near(clients, scenario.production.near, self._chances["near"])
         feeds = cast.feeds(scenario, self.topology)
         for client in clients:
             agenda.put(client.attach_s, self.join, client)
