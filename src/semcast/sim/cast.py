@@ -116,7 +116,7 @@ class Cast:
         """A broker as production runs it."""
         (own,) = self._disks.spawn(1)
         store = SimulatedStore(source=SOURCE in roles, segmented=production.segmented, rng=own)
-        process = BrokerProcess(store, driver.agenda, driver.handle, driver.do, driver.commit_s)
+        process = BrokerProcess(store, driver.agenda, driver.handle, driver.do, driver.failed, driver.commit_s)
 
         def build(incarnation: int, now: float) -> Node:
             process.begin()

@@ -134,7 +134,8 @@ class Driver:
         try:
             return machine.handle(event, party.clock.read(self.agenda.now))
         except Exception as error:
-            self._failed(party, event, error)
+            of = type(event.frame).__name__ if isinstance(event, Received) else type(event).__name__
+            self.failed(party, of, error)
             return None
 
     def do(self, party: Party, commands: list[Command]) -> None:
@@ -257,9 +258,8 @@ class Driver:
     def _written_late(self, party: Party, what: str) -> None:
         self.failures.append(Violation("no write follows a read", party.name, f"at {self.agenda.now:.3f} s: {what}"))
 
-    def _failed(self, party: Party, event: Event, error: Exception) -> None:
+    def failed(self, party: Party, of: str, error: Exception) -> None:
         """A machine that raises is a process that dies; somebody starts it again."""
-        of = type(event.frame).__name__ if isinstance(event, Received) else type(event).__name__
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{PurePath(place.filename).name}:{place.lineno}"
         told = f"{of}: {type(error).__name__}: {error} ({where})"

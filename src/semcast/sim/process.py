@@ -32,14 +32,18 @@ class BrokerProcess:
         agenda: Agenda,
         handle: Callable[[Party, Event], list[Command] | None],
         do: Callable[[Party, list[Command]], None],
+        failed: Callable[[Party, str, Exception], None],
         commit_s: Callable[[], float],
     ) -> None:
-        """``handle`` gives the party's machine an event; None where it failed. ``commit_s``: how long one takes."""
+        """``handle`` gives the party's machine an event; None where it failed. ``failed`` hears what else fails, and at
+        what. ``commit_s``: how long a commit takes.
+        """
         self.store = store
         self.commits = Commits()
         self.dropped = 0
         """Frames that came to be forwarded while nothing could be written."""
-        self._agenda, self._handle, self._do, self._commit_s = agenda, handle, do, commit_s
+        self._agenda, self._handle, self._do = agenda, handle, do
+        self._failed, self._commit_s = failed, commit_s
 
     def begin(self) -> None:
         """A new life: nothing is held, and the store is as the disk has it."""
@@ -69,10 +73,11 @@ class BrokerProcess:
         def hear(event: Received | Local) -> None:
             self.feed(party, event)
 
-        for command in taken_in(passage, data, self.commits, hear, self._drop):
-            self._do(party, [command])
-            if not party.alive:
-                return
+        try:
+            for command in taken_in(passage, data, self.commits, hear, self._drop):
+                self._do(party, [command])
+        except Exception as error:
+            self._failed(party, f"bytes of {passage.sender}", error)
 
     def _drop(self, passed: Passed) -> None:
         self.dropped += passed.frames
@@ -91,6 +96,9 @@ class BrokerProcess:
             result: int | str = self.store.commit()
         except UnwritableError as error:
             result = str(error)
+        except Exception as error:
+            self._failed(party, "commit", error)
+            return
         self._agenda.put(told_at, self._committed, (party, incarnation, result))
 
     def _committed(self, what: tuple[Party, int, int | str]) -> None:
