@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from semcast.protocol.broker import forwarding
 from semcast.protocol.broker.acks import AckTable, Positions
 from semcast.protocol.broker.broker import Broker, Forwarded, Table, narrowed
 from semcast.protocol.client.subscriber import Subscriber
@@ -24,9 +25,10 @@ from semcast.protocol.gateway.sessions import Session
 from semcast.protocol.results import Delivered
 from semcast.protocol.source.followed_plan import Following, Routed
 from semcast.protocol.source.source import Source
+from semcast.protocol.wire.data_view import Links
 from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
 from semcast.sim.faults import Crash, Loss, Partition, Pause, StoreCut, StoreSlow
-from semcast.sim.scenario import Coordinators, Network, Publishers, Scenario
+from semcast.sim.scenario import Coordinators, Network, Production, Publishers, Scenario
 from semcast.sim.simulation import Simulation
 from semcast.sim.stores import MemoryCoordinatorStore
 from tests.history.witness import finished, recorded
@@ -107,6 +109,7 @@ def broker_forgets_a_mask_bit(patch: Patch) -> None:
         return plain(self, table, left, left.masks or (), sender) if left is not None else Forwarded([], [])
 
     patch.setattr(Broker, "_by_mask", by_mask)
+    patch.setattr(forwarding, "Links", lambda masks: Links([mask & ~1 for mask in masks]))
 
 
 def believes_every_tally(patch: Patch) -> None:
@@ -377,12 +380,14 @@ def broken_laws(run: Scenario) -> set[str]:
     return {found.law for found in Simulation(run, 1).run().violations}
 
 
+@pytest.mark.parametrize("production", [None, Production()], ids=["frames", "production"])
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_broken_protocol_is_found_out(name: str, monkeypatch: Patch) -> None:
+def test_a_broken_protocol_is_found_out(name: str, production: Production | None, monkeypatch: Patch) -> None:
     mutant = MUTANTS[name]
-    assert broken_laws(mutant.run) == set()
+    run = msgspec.structs.replace(mutant.run, production=production)
+    assert broken_laws(run) == set()
     mutant.broken(monkeypatch)
-    assert mutant.law in broken_laws(mutant.run)
+    assert mutant.law in broken_laws(run)
 
 
 @pytest.mark.parametrize("name", [name for name, mutant in MUTANTS.items() if mutant.law in PROMISES])

@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
+from semcast.protocol.broker.forwarding import Crossing
+from semcast.protocol.client.near import NearSubscriber
+from semcast.protocol.commits import Commits
 from semcast.sim.random_runs import STILL_S, outcome, random_scenario
 from semcast.sim.scenario import CHANNEL_SCHEMES
 from semcast.sim.simulation import Simulation
 from semcast.sim.witness import Violation
+from semcast.storage.segments import Segments
 from tests.history.witness import finished, recorded
 
 
@@ -27,7 +32,40 @@ def test_seeds_draw_all_schemes_and_all_kinds_of_faults_within_their_bounds() ->
     faults = {type(fault).__name__ for seed in range(60) for fault in Simulation(drawn[seed], seed).faults}
     assert faults == {
         "Crash", "Pause", "Slow", "Skew", "StoreCut", "StoreSlow", "Loss", "Twice", "Jitter", "Partition",
+        "DiskFault",
     }  # fmt: skip
+
+
+def test_most_scenarios_run_brokers_as_production_does_and_all_else_is_drawn_as_ever() -> None:
+    drawn = [random_scenario(seed) for seed in range(300)]
+    produced = [scenario for scenario in drawn if scenario.production is not None]
+    assert 150 < len(produced) < 210
+    assert {scenario.production.segmented for scenario in produced if scenario.production} == {1, 600, 1 << 18}
+    assert 50 < sum(bool(scenario.production and scenario.production.near) for scenario in produced) < 130
+    assert 40 < sum(bool(scenario.campaign and scenario.campaign.disk) for scenario in produced) < 120
+    plain = next(scenario for scenario in drawn if scenario.production is None and scenario.campaign is not None)
+    assert "production" not in plain.as_dict()
+    assert "disk" not in plain.as_dict()["campaign"]
+
+
+def test_taps_are_handed_batches_and_commits_fail_in_random_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random runs come by what they are there to test."""
+    seen: Counter[str] = Counter()
+
+    def counted(owner: type, method: str) -> None:
+        plain = getattr(owner, method)
+
+        def call(self: object, *given: object, **named: object) -> object:
+            seen[method] += 1
+            return plain(self, *given, **named)
+
+        monkeypatch.setattr(owner, method, call)
+
+    for owner, method in ((NearSubscriber, "_handed"), (Commits, "fail"), (Segments, "put"), (Crossing, "pass_on")):
+        counted(owner, method)
+    for seed in range(40):
+        outcome(seed)
+    assert set(seen) == {"_handed", "fail", "put", "pass_on"}
 
 
 def test_an_outcome_is_that_of_the_run() -> None:

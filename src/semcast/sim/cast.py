@@ -21,6 +21,7 @@ from semcast.sim.parties import Party
 from semcast.sim.process import BrokerProcess
 from semcast.sim.scenario import Clients, Production, Publishers, Scenario, Stream
 from semcast.sim.stores import MemoryCoordinatorStore, MemoryLog, MemoryNotes, StoreLine
+from semcast.sim.witness import Violation
 from semcast.sim.workload import draw_profile, profile_text
 from semcast.trees.declared import having
 from semcast.trees.roles import SOURCE
@@ -119,7 +120,9 @@ class Cast:
         process = BrokerProcess(store, driver.agenda, driver.handle, driver.do, driver.failed, driver.commit_s)
 
         def build(incarnation: int, now: float) -> Node:
-            process.begin()
+            damage = process.begin()
+            if damage is not None:
+                driver.failures.append(Violation("stores stay sound", name, str(damage)))
             party.log = store.known
             return Node(
                 name,

@@ -188,13 +188,13 @@ class SimulatedStore(CommittedStore):
         for statement in KIND.schema.split(";"):
             self._writer.execute(statement)
 
-    def open(self) -> None:
-        """For a new life of the broker; StoreError where the log is damaged."""
+    def open(self, *, repair: bool = False) -> None:
+        """For a new life of the broker; StoreError where the log is damaged in its middle, unless it is repaired."""
         self.notes = SqliteNotes(self._writer, self.path)
         if not self._source:
             return
         segments = Segments(self.path, segments_in_use(self._writer), self._segmented, _SEGMENT_BYTES, files=self.files)
-        opened = open_log(self._writer, segments, self.path, self._durable, repair=False)
+        opened = open_log(self._writer, segments, self.path, self._durable, repair=repair)
         segments.clean()
         self.log = SqliteLog(
             self._writer, segments, self.path, opened, recent_bytes=_RECENT_BYTES, origins=ORIGINS, keys=KEYS

@@ -2,7 +2,7 @@
 
 The decisions are production's own: ``protocol.broker.intake`` and ``forwarding`` for bytes, ``protocol.commits`` for
 what waits for the disk, ``storage`` for the disk. What is left to model is when things happen: how long a commit takes,
-at which moment within that time it is on the disk, and where connections are cut into pieces.
+at which one moment within that time it takes and writes everything, and where connections are cut into pieces.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from semcast.protocol.contract import Command, Event, Local, Passed, Received, S
 from semcast.protocol.node import Node
 from semcast.sim.clock import Agenda, Chance
 from semcast.sim.disk import SimulatedStore
-from semcast.storage.database import UnwritableError
+from semcast.storage.database import StoreError, UnwritableError
 
 if TYPE_CHECKING:
     from semcast.sim.parties import Party
@@ -45,10 +45,18 @@ class BrokerProcess:
         self._agenda, self._handle, self._do = agenda, handle, do
         self._failed, self._commit_s = failed, commit_s
 
-    def begin(self) -> None:
-        """A new life: nothing is held, and the store is as the disk has it."""
+    def begin(self) -> StoreError | None:
+        """A new life: nothing is held, and the store is as the disk has it.
+
+        A store that is damaged is repaired, as somebody has to decide in production; what was wrong with it.
+        """
         self.commits = Commits()
-        self.store.open()
+        try:
+            self.store.open()
+        except StoreError as error:
+            self.store.open(repair=True)
+            return error
+        return None
 
     def feed(self, party: Party, event: Event) -> None:
         """As ``net.runner``: while nothing can be written, the machine hears nothing."""

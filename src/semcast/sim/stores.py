@@ -70,7 +70,11 @@ class MemoryLog:
 
 
 class MemoryNotes:
-    """A broker's durable facts: what is put survives every crash."""
+    """A broker's durable facts, for brokers that are given frames: what is put survives every crash.
+
+    Their commands are done at once, as if each commit took no time. Where that matters, brokers are run as in
+    production, over a disk (``sim.disk``) on which notes that no commit has taken are lost.
+    """
 
     def __init__(self) -> None:
         self._values: dict[str, bytes] = {}
