@@ -80,6 +80,12 @@ def test_a_topology_file_travels_inside_the_scenario(tmp_path: Path) -> None:
         ({"faults": [{"kind": "fire"}]}, r"faults\[0\].kind: there is no 'fire'; there is loss, twice"),
         ({"faults": [{"from_s": 1}]}, r"faults\[0\].kind: is missing; there is loss"),
         ({"faults": [{"kind": "loss", "p": 1}]}, r"faults\[0\].p: there is no such key; .*probability"),
+        ({"campaign": {"disk": 1}}, r"campaign.disk: brokers have disks only with a table \[production\]"),
+        (
+            {"faults": [{"kind": "disk", "party": "b0", "how": "full", "from_s": 1, "to_s": 2}]},
+            r"faults\[0\]: brokers have disks only",
+        ),
+        ({"production": {"near": 2}}, "production.near: a share is from 0 to 1"),
         ({"campaign": {"crashes": 1}}, "campaign.crashes: there is no such key; did you mean 'crash'"),
         ({"duration_s": 0}, "duration_s: must be above 0"),
     ],

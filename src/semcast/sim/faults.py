@@ -123,6 +123,8 @@ def check(fault: AnyFault, at: str, end_s: float) -> None:
         raise SemcastError(f"{at}.most_ms: must be above 0, not {fault.most_ms:g}")
     if isinstance(fault, Slow) and fault.service_ms <= 0:
         raise SemcastError(f"{at}.service_ms: must be above 0, not {fault.service_ms:g}")
+    if isinstance(fault, DiskFault) and fault.slow_ms <= 0:
+        raise SemcastError(f"{at}.slow_ms: must be above 0, not {fault.slow_ms:g}")
     if isinstance(fault, Skew) and not (0.5 <= fault.rate <= 2 and fault.jump_s >= 0):
         raise SemcastError(f"{at}: rate must be from 0.5 to 2 and jump_s not below 0: no clock goes back")
     if isinstance(fault, LaneFault) and fault.link is not None and fault.side:

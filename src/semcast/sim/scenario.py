@@ -188,6 +188,7 @@ def _check(scenario: Scenario) -> None:
         for kind in ("store_cut", "store_slow"):
             if getattr(scenario.campaign, kind):
                 raise SemcastError(f"campaign.{kind}: under {scheme.name!r} there are no coordinators, and no store")
+    _check_production(scenario)
     for name in scenario.settings:
         if name not in _KINDS:
             raise SemcastError(f"settings.{name}: there is no such setting; there is {', '.join(_KINDS)}")
@@ -214,6 +215,22 @@ def _check(scenario: Scenario) -> None:
     queue = scenario.network
     if not 0 <= queue.queue_low < queue.queue_high < queue.queue_bound:
         raise SemcastError("network: queue_low < queue_high < queue_bound must hold")
+
+
+def _check_production(scenario: Scenario) -> None:
+    production = scenario.production
+    if production is not None:
+        if not SCHEMES[scenario.scheme].coordinated:
+            raise SemcastError(f"production: under {scenario.scheme!r} brokers have no store, and pass packets one by one")
+        if not 0 <= production.near <= 1:
+            raise SemcastError(f"production.near: a share is from 0 to 1, not {production.near:g}")
+        _above("production.segmented", production.segmented)
+        return
+    if scenario.campaign is not None and scenario.campaign.disk:
+        raise SemcastError("campaign.disk: brokers have disks only with a table [production]")
+    for at, fault in enumerate(scenario.faults):
+        if isinstance(fault, faults.DiskFault):
+            raise SemcastError(f"faults[{at}]: brokers have disks only with a table [production]")
 
 
 def _above(key: str, value: float) -> None:
