@@ -47,6 +47,26 @@ def test_what_was_committed_survives_a_crash_and_nothing_else(segmented: int) ->
     assert (made.notes.get("kept"), made.notes.get("lost")) == (b"1", None)
 
 
+def test_a_commit_that_a_crash_interrupts_counts_for_nothing_and_leaves_nothing_in_the_way() -> None:
+    left_behind = 0
+    for seed in range(20):
+        made = SimulatedStore(source=True, segmented=1, rng=np.random.default_rng(seed))
+        made.open()
+        assert made.known is not None
+        made.known.append(records(1, 2))
+        made.commit()
+        before = made.files.size(1)
+        made.known.append(records(3, 4))
+        made.crash(within=True)
+        left_behind += made.files.size(1) > before
+        made.open()
+        assert numbers(made) == [1, 2]
+        made.known.append(records(3, 3))
+        made.commit()
+        assert numbers(lived_on(made)) == [1, 2, 3]
+    assert 0 < left_behind <= 20
+
+
 @pytest.mark.parametrize("how", ["full", "failing"])
 @pytest.mark.parametrize("segmented", [1, 1 << 18])
 def test_what_could_not_be_written_is_written_later(how: str, segmented: int) -> None:

@@ -41,7 +41,7 @@ def test_most_scenarios_run_brokers_as_production_does_and_all_else_is_drawn_as_
     produced = [scenario for scenario in drawn if scenario.production is not None]
     assert 150 < len(produced) < 210
     assert {scenario.production.segmented for scenario in produced if scenario.production} == {1, 600, 1 << 18}
-    assert 50 < sum(bool(scenario.production and scenario.production.near) for scenario in produced) < 130
+    assert {scenario.production.near for scenario in produced if scenario.production} == {0.0, 0.3, 0.8}
     assert 40 < sum(bool(scenario.campaign and scenario.campaign.disk) for scenario in produced) < 120
     plain = next(scenario for scenario in drawn if scenario.production is None and scenario.campaign is not None)
     assert "production" not in plain.as_dict()

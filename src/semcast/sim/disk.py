@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +24,7 @@ from semcast.sim.clock import Chance
 from semcast.storage.broker_store import KIND
 from semcast.storage.committed_store import CommittedStore
 from semcast.storage.damage import open_log, segments_in_use
+from semcast.storage.database import StoreError
 from semcast.storage.log import ORIGINS, SqliteLog
 from semcast.storage.notes import SqliteNotes
 from semcast.storage.origins import KEYS
@@ -42,6 +44,8 @@ class SimulatedFiles:
     def __init__(self, chance: Chance) -> None:
         self.full = self.failing = 0
         """How many faults of this kind last at the moment."""
+        self.dying = False
+        """The process falls within a commit: at a sync or behind it, and it cleans nothing up."""
         self._chance = chance
         self._synced: dict[int, bytes] = {}
         self._written: dict[int, bytes] = {}
@@ -69,12 +73,14 @@ class SimulatedFiles:
         return len(data)
 
     def sync(self) -> None:
-        if self.failing:
+        if self.failing or (self.dying and self._chance.happens(0.5)):
             raise OSError(errno.EIO, "the simulated disk fails")
         number = self._appended()
         self._synced[number] = self._written[number]
 
     def truncate(self, size: int) -> None:
+        if self.dying:
+            return
         number = self._appended()
         self._written[number] = self._written[number][:size]
         self._synced[number] = self._synced[number][:size]
@@ -89,6 +95,8 @@ class SimulatedFiles:
         return self._content(number)[offset : offset + size]
 
     def unlink(self, number: int) -> None:
+        if self.dying:
+            return
         self._synced.pop(number, None)
         self._written.pop(number, None)
 
@@ -121,7 +129,7 @@ class _Connection(sqlite3.Connection):
     files: SimulatedFiles
 
     def execute(self, sql: str, parameters: Iterable[object] = ()) -> sqlite3.Cursor:  # type: ignore[override]
-        if sql == "COMMIT" and (self.files.full or self.files.failing):
+        if sql == "COMMIT" and (self.files.full or self.files.failing or self.files.dying):
             error = sqlite3.OperationalError("the simulated disk is full or fails")
             error.sqlite_errorcode = sqlite3.SQLITE_FULL if self.files.full else sqlite3.SQLITE_IOERR
             raise error
@@ -213,9 +221,17 @@ class SimulatedStore(CommittedStore):
         else:
             self.slow_s = max(0.0, self.slow_s + by * slow_s)
 
-    def crash(self) -> int:
-        """The process is gone, with all that was not committed; how many records are lost."""
+    def crash(self, *, within: bool = False) -> int:
+        """The process is gone, with all that was not committed; how many records are lost.
+
+        ``within``: a commit was under way, and may have come as far as to a segment.
+        """
         end = self.log.end if self.log is not None else 0
+        if within:
+            self.files.dying = True
+            with suppress(StoreError):
+                self.commit()
+            self.files.dying = False
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
         self.files.crash()

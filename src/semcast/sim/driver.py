@@ -177,7 +177,7 @@ class Driver:
     def crash(self, party: Party) -> None:
         """A party loses its machine, the frames on the way to it and what its log had not synced."""
         party.stop()
-        lost = party.process.store.crash() if party.process is not None else 0
+        lost = party.process.crash() if party.process is not None else 0
         if isinstance(party.log, MemoryLog):
             lost = party.log.crash(self._crashes)
         self.network.broken(party)

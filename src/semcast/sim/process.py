@@ -58,6 +58,10 @@ class BrokerProcess:
             return error
         return None
 
+    def crash(self) -> int:
+        """The process falls; how many records of its log are lost."""
+        return self.store.crash(within=self.commits.under_way)
+
     def feed(self, party: Party, event: Event) -> None:
         """As ``net.runner``: while nothing can be written, the machine hears nothing."""
         if self.commits.trouble or not party.alive:
@@ -154,7 +158,7 @@ class ByteStream:
             assert isinstance(machine, Node)
             self._life, self._passage, self._rest = life, machine.crossing.passage(self._sender), b""
         whole = self._rest + data
-        through = len(whole) if self._chance.happens(0.75) else int(self._chance() * len(whole))
+        through = len(whole) if self._chance.happens(0.65) else int(self._chance() * len(whole))
         self._rest = whole[through:]
         self._read(whole[:through])
         if self._rest:
@@ -174,7 +178,7 @@ class ByteStream:
         receiver, passage = self._receiver, self._passage
         assert receiver.process is not None
         assert passage is not None
-        cut = int(self._chance() * len(data)) if self._chance.happens(0.15) else 0
+        cut = int(self._chance() * len(data)) if self._chance.happens(0.25) else 0
         for piece in (data[:cut], data[cut:]):
             if piece and receiver.alive and self._life is not None and receiver.incarnation == self._life[0]:
                 receiver.process.take(receiver, passage, piece)

@@ -101,7 +101,7 @@ def _as_in_production(scenario: Scenario, seed: int) -> Scenario:
     campaign = scenario.campaign
     if campaign is not None and rng.random() < 0.5:
         campaign = msgspec.structs.replace(campaign, disk=round(float(rng.uniform(0, 25)), 2))
-    near = float(rng.choice([0.0, 0.4]))
+    near = float(rng.choice([0.0, 0.3, 0.8]))
     production = Production(segmented=int(rng.choice([1, 600, 1 << 18])), near=near)
     return msgspec.structs.replace(scenario, campaign=campaign, production=production)
 
