@@ -107,6 +107,8 @@ class Checker:
         self._logs: set[str] = set()
         self._unjudged: list[tuple[Session, Message, int]] = []
         """Deliveries; what they may match is known at the end."""
+        self._older: list[tuple[Session, Message, int]] = []
+        """Deliveries from before the first word of live, which only profiles before that version explain."""
         self._lowest: dict[str, list[Message]] | None = None
         self._line = 0
         self._at = 0.0
@@ -246,9 +248,20 @@ class Checker:
         if number <= session.lost_through.get(source, 0):
             through = session.lost_through[source]
             self._wrong("gaps are final", session.name, f"was given {message}, and was told of a gap through {through}")
-        told = next((version for version in session.versions if version.live is not None), None)
-        if session.start == "latest" and told is not None and number <= told.positions.get(source, 0):
-            position = told.positions[source]
+        self._floor(session, message, place)
+
+    def _floor(self, session: Session, message: Message, place: Place) -> None:
+        """A session from ``latest`` on gets nothing at or below the positions that it was told first.
+
+        Unless that word was about a replacement: the profile before it was live too, without the client's knowing.
+        """
+        number = next((at for at, version in enumerate(session.versions) if version.live is not None), 0)
+        position = session.versions[number].positions.get(place[0], 0)
+        if session.start != "latest" or place[1] > position:
+            return
+        if number:
+            self._older.append((session, message, number))
+        else:
             self._wrong("nothing before live", session.name, f"was given {message}, and is live behind {position} only")
 
     def _gap(self, who: str, record: Record) -> None:
@@ -304,6 +317,10 @@ class Checker:
                 self._wrong("a history ends once", "the recorder", f"nobody said what {profile!r} matches")
         for session, message, line in self._unjudged:
             self._matching(session, message, line)
+        for session, message, number in self._older:
+            if not any(self._fits(version.profile, message) for version in session.versions[:number]):
+                what = f"was given {message}, which only version {number} matches, and that is live from later on"
+                self._wrong("nothing before live", session.name, what)
         for session in self._sessions.values():
             self._positions(session)
         if record["complete"]:

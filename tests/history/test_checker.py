@@ -117,6 +117,15 @@ def before_the_position() -> Tale:
     return tale.got("m1").sent("m2").got("m2")
 
 
+def new_profile_before_its_position() -> Tale:
+    """The client first hears that its replacement is live; below that position only the profile before it counts."""
+    tale = Tale()
+    tale.subscribe("s", "b")
+    tale.replace("s", 1, "a")
+    tale.sent("m1").live("s", 1, {"x": 1})
+    return tale.got("m1")
+
+
 def behind_the_position() -> Tale:
     """Published before the client was told, and yet behind the position that it was told: it is owed."""
     tale = Tale().sent("m1", "m2")
@@ -305,6 +314,10 @@ WRONG: dict[str, tuple[Callable[[], Tale], str]] = {
         before_the_position,
         "nothing before live: s: was given m1 (x:1), and is live behind 1 only",
     ),
+    "new profile before its position": (
+        new_profile_before_its_position,
+        "nothing before live: s: was given m1 (x:1), which only version 1 matches, and that is live from later on",
+    ),
     "behind the position": (
         behind_the_position,
         "nothing is missed: s: was never given m2 (x:2), which matches 'a'",
@@ -384,6 +397,14 @@ def test_a_session_that_starts_at_the_earliest_may_get_what_is_older_than_live()
     tale = Tale().sent("m1")
     tale.subscribe("s", "a", start="earliest")
     tale.live("s", 0, {"x": 1})
+    assert tale.got("m1").told() == []
+
+
+def test_a_profile_that_was_live_unheard_before_its_replacement_explains_older_messages() -> None:
+    tale = Tale()
+    tale.subscribe("s", "a")
+    tale.replace("s", 1, "b")
+    tale.sent("m1").live("s", 1, {"x": 1})
     assert tale.got("m1").told() == []
 
 

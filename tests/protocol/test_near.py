@@ -5,7 +5,6 @@ from __future__ import annotations
 from semcast.protocol.client.near import Begun, Declined, Given, Missed, NearSubscriber, Outcome
 from semcast.protocol.contract import Handed, Received, Send, Settings, Tick
 from semcast.protocol.wire.frames import Attach, Attached, Deliver, Detach, Gap, Progress, ProtocolError, Taken
-from semcast.protocol.wire.frames.clients import UNKNOWN
 from tests.protocol.playbook import topic
 
 A = topic("a")
@@ -67,7 +66,7 @@ def test_where_a_batch_is_missing_all_behind_the_cursor_is_asked_for_again() -> 
 
 def test_a_gateway_that_has_forgotten_it_is_asked_again() -> None:
     subscriber = near()
-    (asked,) = subscriber.handle(Received("g", ProtocolError(UNKNOWN, "n")), 0.2)
+    (asked,) = subscriber.handle(Received("g", ProtocolError("no such session", "n", True)), 0.2)
     assert isinstance(asked, Send)
     assert isinstance(asked.frame, Attach)
 

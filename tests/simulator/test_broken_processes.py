@@ -97,15 +97,16 @@ def tap_leaves_one_out(patch: Patch) -> None:
     patch.setattr(Tap, "release", release)
 
 
-def passes_over_what_is_missing(patch: Patch) -> None:
-    """A near subscriber that does not ask again when a batch is missing."""
-    plain = NearSubscriber._handed
+def asks_again_without_its_cursor(patch: Patch) -> None:
+    """A near subscriber whose gateway has fallen begins with what comes next."""
+    plain = NearSubscriber._say
 
-    def handed(self: NearSubscriber, handed: Handed, now: float) -> list[Outcome]:
-        self._sequence = handed.sequence - 1
-        return plain(self, handed, now)
+    def say(self: NearSubscriber, now: float) -> list[Outcome]:
+        if self._base is None:
+            self.cursor.clear()
+        return plain(self, now)
 
-    patch.setattr(NearSubscriber, "_handed", handed)
+    patch.setattr(NearSubscriber, "_say", say)
 
 
 MUTANTS = {
@@ -155,8 +156,8 @@ MUTANTS = {
         ),
         Mutant(tap_leaves_one_out, produced(production=Production(near=1.0)), MISSED),
         Mutant(
-            passes_over_what_is_missing,
-            produced(production=Production(near=1.0), faults=(Crash(from_s=4.0, to_s=5.0, party="s2"),)),
+            asks_again_without_its_cursor,
+            produced(production=Production(near=1.0), faults=(Crash(from_s=4.0, to_s=5.0, party="b4"),)),
             MISSED,
         ),
     ]

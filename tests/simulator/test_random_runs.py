@@ -134,7 +134,9 @@ def test_what_once_broke_a_law_keeps_it(seed: int) -> None:
 
 
 def test_a_checker_that_shares_no_code_with_the_system_finds_nothing_either() -> None:
-    assert {seed: faults for seed in range(200, 260) if (faults := judged_twice(seed)[1])} == {}
+    # In the last three a client first hears of its replacement, and of its first profile never.
+    seeds = [*range(200, 260), 6759, 6983, 7087]
+    assert {seed: faults for seed in seeds if (faults := judged_twice(seed)[1])} == {}
 
 
 def judged_twice(seed: int) -> tuple[list[Violation], list[str]]:

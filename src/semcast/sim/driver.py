@@ -148,14 +148,14 @@ class Driver:
                 if watch is not None:
                     watch(party, command.to, frame)  # type: ignore[union-attr]
                 if self.near and (party.name in self.near or command.to in self.near):  # type: ignore[union-attr]
-                    self._within(command.to, Received(party.name, frame))  # type: ignore[union-attr]
+                    self._within(party, command.to, Received(party.name, frame))  # type: ignore[union-attr]
                 else:
                     self.network.send(party, command.to, frame)  # type: ignore[union-attr]
             elif kind is Sync:
                 if party.process is None:  # else a commit is under way
                     self._sync(party, command.through)  # type: ignore[union-attr]
             elif kind is Handed:
-                self._within(command.to, command)  # type: ignore[union-attr, arg-type]
+                self._within(party, command.to, command)  # type: ignore[union-attr, arg-type]
             elif kind is Passed:
                 self.network.pass_on(party, command)  # type: ignore[arg-type]
             elif kind is MakePlan:
@@ -222,14 +222,16 @@ class Driver:
         party.log.sync(through)
         self.feed(party, Synced(through))
 
-    def _within(self, to: str, event: Received | Handed) -> None:
-        """Between a broker and who is within its process: in order, at once, unless the receiver is down."""
+    def _within(self, sender: Party, to: str, event: Received | Handed) -> None:
+        """Between a broker and who is within its process: in order, at once, unless the process falls."""
         party = self.parties[to]
-        self.agenda.put(self.agenda.now, self._heard_within, (party, party.incarnation, event))
+        lives = sender, sender.incarnation, party.incarnation
+        self.agenda.put(self.agenda.now, self._heard_within, (party, lives, event))
 
-    def _heard_within(self, what: tuple[Party, int, Received | Handed]) -> None:
-        party, incarnation, event = what
-        if not party.alive or party.incarnation != incarnation:
+    def _heard_within(self, what: tuple[Party, tuple[Party, int, int], Received | Handed]) -> None:
+        party, lives, event = what
+        sender = lives[0]
+        if not (party.alive and sender.alive) or lives != (sender, sender.incarnation, party.incarnation):
             return
         if party.paused_until > self.agenda.now:
             self.agenda.put(party.paused_until, self._heard_within, what)
@@ -280,7 +282,7 @@ class Driver:
         party = self.parties.get(fault.party)
         if party is None:  # a client that has not come yet
             return
-        if isinstance(fault, Crash) and party.alive:
+        if isinstance(fault, Crash) and party.alive and party.name not in self.near:  # those fall with their broker
             self.crash(party)
         elif isinstance(fault, Pause):
             party.paused_until = max(party.paused_until, fault.to_s)

@@ -1,8 +1,8 @@
 """Clients within a gateway's process, who are handed batches (taps).
 
-Between them and their broker nothing is lost and nothing overtakes; what is on the way when either falls is lost.
-As with all clients, the memory of one outlives crashes. In production it dies with its broker, and a front takes up
-the positions that it has saved.
+Between them and their broker nothing is lost and nothing overtakes. They fall with their broker and never alone; what
+is on the way then is lost. As with all clients, the memory of one outlives that. In production a front takes up the
+positions that it has saved.
 """
 
 from __future__ import annotations

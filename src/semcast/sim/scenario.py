@@ -221,7 +221,7 @@ def _check_production(scenario: Scenario) -> None:
     production = scenario.production
     if production is not None:
         if not SCHEMES[scenario.scheme].coordinated:
-            raise SemcastError(f"production: under {scenario.scheme!r} brokers have no store, and pass packets one by one")
+            raise SemcastError(f"production: under {scenario.scheme!r} brokers keep no sessions and no log")
         if not 0 <= production.near <= 1:
             raise SemcastError(f"production.near: a share is from 0 to 1, not {production.near:g}")
         _above("production.segmented", production.segmented)
