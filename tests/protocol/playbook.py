@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from semcast.model.message import Message, ProfileText, packed
-from semcast.protocol.contract import Command, Event, Machine, Note, Received, Send, Settings, Synced, Tick
+from semcast.protocol.contract import Command, Event, Machine, Note, Received, Send, Synced, Tick
 from semcast.protocol.node import Node
+from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (
     AnyFrame,

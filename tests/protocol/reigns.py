@@ -16,11 +16,11 @@ from semcast.protocol.contract import (
     PlanMade,
     ReadStore,
     Send,
-    Settings,
     StoreCommand,
 )
 from semcast.protocol.coordinator.coordinator import Coordinator
 from semcast.protocol.coordinator.orders import Order
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import (
     AnyFrame,
     Entry,

@@ -10,10 +10,10 @@ import pytest
 
 from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan, PlannedChannel
-from semcast.protocol.contract import Settings
 from semcast.protocol.coordinator.deployment import Deployment, acking_channels, aggregated, tables
 from semcast.protocol.coordinator.overlay import Overlay
 from semcast.protocol.coordinator.planner import Planner, Statistics, Wishes, reduced
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Entry, Heartbeat
 from semcast.trees.topology import Broker, Link, Topology
 from tests.protocol.playbook import LINKS, topic

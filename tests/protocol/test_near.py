@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from semcast.protocol.client.near import Begun, Declined, Given, Missed, NearSubscriber, Outcome
-from semcast.protocol.contract import Handed, Received, Send, Settings, Tick
+from semcast.protocol.contract import Handed, Received, Send, Tick
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Attach, Attached, Deliver, Detach, Gap, Progress, ProtocolError, Taken
 from tests.protocol.playbook import topic
 

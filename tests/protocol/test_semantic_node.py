@@ -8,10 +8,11 @@ import pytest
 
 from semcast.model.message import Message, ProfileText, packed, unpacked
 from semcast.profiles.semantic import parse
-from semcast.protocol.contract import Command, Congested, Relieved, Settings, Synced, Tick
+from semcast.protocol.contract import Command, Congested, Relieved, Synced, Tick
 from semcast.protocol.results import MessagesShed
 from semcast.protocol.semnet.node import SemanticNode
 from semcast.protocol.semnet.source import body_of
+from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Stream, Streams
 from semcast.protocol.wire.frames import (
     Append,

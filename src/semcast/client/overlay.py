@@ -16,7 +16,7 @@ from semcast.model.version import __version__
 from semcast.net.connection import Connection
 from semcast.net.host import ORDERLY_CLOSE, Host
 from semcast.net.view import OverlayView
-from semcast.protocol.contract import Settings
+from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.codec import AnyView
 from semcast.protocol.wire.frames import Answer, AnyFrame, Ask, Greeting, Switch

@@ -14,7 +14,7 @@ from semcast.client.subscription import Subscription
 from semcast.model import SemcastError
 from semcast.model.message import Message, ProfileText
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Settings
+from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Streams
 from semcast.protocol.values import encoded
 from semcast.protocol.wire.frames import AnyFrame, Beat, ProtocolError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from semcast.model import SemcastError
-from semcast.protocol.contract import Settings
+from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Stream, Streams
 from semcast.protocol.wire.frames.semantic import Role
 

@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING
 
 from semcast.protocol.broker.broker import Broker
 from semcast.protocol.broker.forwarding import Crossing
-from semcast.protocol.contract import (
-    Command,
-    Congested,
-    Event,
-    Local,
-    Received,
-    Relieved,
-    Send,
-    Settings,
-    Synced,
-    Tick,
-)
+from semcast.protocol.contract import Command, Congested, Event, Local, Received, Relieved, Send, Synced, Tick
 from semcast.protocol.results import TermRefused
+from semcast.protocol.settings import Settings
 from semcast.protocol.stores import Log, Notes
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (

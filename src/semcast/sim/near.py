@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from semcast.model.message import ProfileText
 from semcast.protocol.client.near import Begun, Declined, Given, Missed, NearSubscriber, Outcome
-from semcast.protocol.contract import Command, EndSubscription, Event, Received, Send, Settings, Tick
+from semcast.protocol.contract import Command, EndSubscription, Event, Received, Send, Tick
 from semcast.protocol.results import Delivered, MessagesLost, SessionEnded, SubscriptionRefused, WentLive
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Detached
 
 

@@ -10,7 +10,7 @@ import msgspec
 from semcast.model import SemcastError
 from semcast.model.tables import Part
 from semcast.planning.schemes import SCHEMES
-from semcast.protocol.contract import Settings
+from semcast.protocol.settings import Settings
 from semcast.sim import faults
 from semcast.sim.faults import AnyFault
 from semcast.trees.declared import Overlay

@@ -13,7 +13,7 @@ from semcast.client.publishing import OutOfTurn, Publishing
 from semcast.client.subscription import Refused
 from semcast.model import SemcastError
 from semcast.model.message import Message
-from semcast.protocol.contract import Settings
+from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import AnyFrame, Publish, Published
 from semcast.protocol.wire.frames import Refused as Declined

@@ -9,7 +9,7 @@ import pytest
 from semcast.client.party import Party
 from semcast.client.subscription import Subscription
 from semcast.model.message import Message, ProfileText, packed
-from semcast.protocol.contract import Settings
+from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import AnyFrame, Attached, Beat, Deliver, Progress, Taken
 

@@ -9,17 +9,9 @@ from __future__ import annotations
 from collections import deque
 from itertools import islice
 
-from semcast.protocol.contract import (
-    AppendFrame,
-    Command,
-    Event,
-    Received,
-    ResumeAppending,
-    Send,
-    Settings,
-    Tick,
-)
+from semcast.protocol.contract import AppendFrame, Command, Event, Received, ResumeAppending, Send, Tick
 from semcast.protocol.results import Appended, AppendRefused, AppendTrouble, PlanStale
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Append, Publish, Published, Refused
 
 _WINDOW = 4

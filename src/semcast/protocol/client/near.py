@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Event, Handed, Received, Send, Settings, Tick
+from semcast.protocol.contract import Event, Handed, Received, Send, Tick
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Attach, Attached, Deliver, Detach, Gap, Progress, ProtocolError, Taken
 
 

@@ -6,8 +6,9 @@ from collections import deque
 from itertools import islice
 
 from semcast.model.message import Message
-from semcast.protocol.contract import Command, Event, PublishMessages, Received, Send, Settings, Tick
+from semcast.protocol.contract import Command, Event, PublishMessages, Received, Send, Tick
 from semcast.protocol.results import MessageRefused, MessagesPublished, PublisherBehind
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Publish, Published, Refused
 from semcast.protocol.wire.frames.base import MOST_PUBLISHED
 from semcast.protocol.wire.framing import fitting

@@ -19,7 +19,6 @@ from semcast.protocol.contract import (
     Received,
     ReplaceProfile,
     Send,
-    Settings,
     Tick,
 )
 from semcast.protocol.results import (
@@ -30,6 +29,7 @@ from semcast.protocol.results import (
     SubscriptionRefused,
     WentLive,
 )
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import (
     Attach,
     Attached,

@@ -24,7 +24,6 @@ from semcast.protocol.contract import (
     Received,
     Reorganise,
     Send,
-    Settings,
     StoreCommitted,
     StoreFailed,
     StoreRead,
@@ -38,6 +37,7 @@ from semcast.protocol.coordinator.overlay import Overlay
 from semcast.protocol.coordinator.planner import Planner, Wishes
 from semcast.protocol.coordinator.rollout import Rollout, Wanted
 from semcast.protocol.coordinator.tenure import Tenure
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import (
     AskSamples,
     Heartbeat,

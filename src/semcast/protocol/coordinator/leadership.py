@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from semcast.protocol.contract import AskLead, Settings
+from semcast.protocol.contract import AskLead
+from semcast.protocol.settings import Settings
 
 CAREFUL = 1.25
 """Clocks may run a little differently: who waits for another's time to be over waits longer."""

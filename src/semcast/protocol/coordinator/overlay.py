@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from semcast.protocol.contract import Settings
 from semcast.protocol.coordinator.planner import reduced
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Heartbeat
 from semcast.trees.topology import Topology
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from semcast.protocol.contract import Command, Send, Settings
+from semcast.protocol.contract import Command, Send
 from semcast.protocol.coordinator.deployment import Deployment, tables
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Entry, Heartbeat, Install, Installed, Key
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from semcast.protocol.contract import (
     LeadAnswered,
     Note,
     ReadStore,
-    Settings,
     StoreCommitted,
     StoreEvent,
     StoreFailed,
@@ -23,6 +22,7 @@ from semcast.protocol.contract import (
 )
 from semcast.protocol.coordinator.leadership import Leadership, Verdict
 from semcast.protocol.coordinator.ledger import Ledger
+from semcast.protocol.settings import Settings
 
 Step = Callable[[float], list[Command]]
 """Something to do when its time has come, which it is told."""

@@ -14,7 +14,7 @@ import msgspec
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Command, Send, Settings
+from semcast.protocol.contract import Command, Send
 from semcast.protocol.gateway.filtering_table import FilteringTable
 from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.interests import InterestSet
@@ -22,6 +22,7 @@ from semcast.protocol.gateway.register import Register
 from semcast.protocol.gateway.requests import Requests
 from semcast.protocol.gateway.sessions import Session
 from semcast.protocol.results import SessionExpired
+from semcast.protocol.settings import Settings
 from semcast.protocol.stores import Notes
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (

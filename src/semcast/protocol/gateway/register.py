@@ -6,9 +6,9 @@ from collections.abc import Container, Mapping
 
 import msgspec
 
-from semcast.protocol.contract import Settings
 from semcast.protocol.gateway.sessions import Saved, Session
 from semcast.protocol.gateway.taps import Tap
+from semcast.protocol.settings import Settings
 from semcast.protocol.stores import Notes
 from semcast.protocol.wire.frames import Attach
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Command, Send, Settings
+from semcast.protocol.contract import Command, Send
 from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Caught, Fetch, Fill, Repair
 
 _LONGEST = 4

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Command, Settings
+from semcast.protocol.contract import Command
 from semcast.protocol.gateway.filtering_table import FilteringTable
 from semcast.protocol.gateway.gateway import Gateway
 from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.interests import InterestSet
 from semcast.protocol.gateway.requests import Requests
 from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.settings import Settings
 from semcast.protocol.stores import Notes
 from semcast.protocol.streams import Streams
 

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Command, Event, Received, Send, Settings, Tick
+from semcast.protocol.contract import Command, Event, Received, Send, Tick
 from semcast.protocol.node import Node
 from semcast.protocol.results import MessagesShed
 from semcast.protocol.semnet.door import Door
 from semcast.protocol.semnet.router import ROLES, SemanticRouter
 from semcast.protocol.semnet.source import SemanticSource, body_of
 from semcast.protocol.semnet.trees import router_trees, tree_of
+from semcast.protocol.settings import Settings
 from semcast.protocol.source.source import Outgoing
 from semcast.protocol.stores import Log, Notes
 from semcast.protocol.streams import Streams

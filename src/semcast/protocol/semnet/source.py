@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from semcast.model.message import Message, packed, unpacked
-from semcast.protocol.contract import Command, Note, Send, Settings
+from semcast.protocol.contract import Command, Note, Send
+from semcast.protocol.settings import Settings
 from semcast.protocol.source.followed_plan import Routed
 from semcast.protocol.source.source import Source
 from semcast.protocol.stores import Log, Notes, Record

@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from semcast.model.message import ProfileText, unpacked
-from semcast.protocol.contract import Command, Send, Settings
+from semcast.protocol.contract import Command, Send
 from semcast.protocol.filters import Filter
+from semcast.protocol.settings import Settings
 from semcast.protocol.stores import Log, Record
 from semcast.protocol.wire.frames import Caught, Fetch, Fill, Key, Repair
 from semcast.protocol.wire.framing import fitting

@@ -14,8 +14,9 @@ import msgspec
 
 from semcast.model.message import Message, packed
 from semcast.planning.schemes import scheme_of
-from semcast.protocol.contract import Command, Note, Send, Settings, Sync
+from semcast.protocol.contract import Command, Note, Send, Sync
 from semcast.protocol.filters import Filter
+from semcast.protocol.settings import Settings
 from semcast.protocol.source.ageing import Ageing
 from semcast.protocol.source.followed_plan import Following
 from semcast.protocol.source.repairs import Repairs
