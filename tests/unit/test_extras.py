@@ -69,3 +69,16 @@ def test_another_missing_module_is_not_taken_for_an_extra() -> None:
     done = run("import semcast.draw.overlay", "numpy")
     assert "semcast[" not in done.stderr
     assert "No module named 'numpy'" in done.stderr
+
+
+def test_a_command_of_another_package_says_where_that_is() -> None:
+    program = """
+import sys, importlib.metadata
+importlib.metadata.entry_points = lambda **_: []
+sys.argv = ["semcast", "bench", "matching", "--quick"]
+from semcast.cli import main
+main()
+"""
+    done = run(program)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "semcast bench is in the package semcast-experiments, which is not installed" in done.stderr

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -64,15 +64,18 @@ def _register(only: str = "") -> None:
     known = {command.callback.__name__ for command in app.registered_commands if command.callback is not None}
     for name in (only,) if only in _COMMANDS else _COMMANDS:
         if name not in known:
-            app.command()(_command(name))
+            command, settings = _command(name)
+            app.command(context_settings=settings)(command)
 
 
-def _command(name: str) -> Command:
-    if name in _EXTRA:
-        installed = [entry for entry in entry_points(group="semcast.commands") if entry.name == name]
-        return installed[0].load() if installed else _absent(name, _EXTRA[name])
-    command: Command = getattr(import_module(f"semcast.cli.{_MODULES[name]}"), name)
-    return command
+def _command(name: str) -> tuple[Command, dict[str, Any]]:
+    """A command, and how its words are read."""
+    if name in _MODULES:
+        return getattr(import_module(f"semcast.cli.{_MODULES[name]}"), name), {}
+    installed = [entry for entry in entry_points(group="semcast.commands") if entry.name == name]
+    if installed:
+        return installed[0].load(), {}
+    return _absent(name, _EXTRA[name]), {"ignore_unknown_options": True}
 
 
 def _absent(name: str, help: str) -> Command:
