@@ -60,8 +60,8 @@ class Processes:
         coordinators = self.deployed.config.coordinator_names()
         for name in coordinators:
             self._add(name, lambda name=name: ["coordinator", str(self._file), "--name", name])  # type: ignore[misc]
+        await warming  # the first time that takes a minute or two, and the coordinators compile meanwhile too
         await self._all_ready(coordinators)
-        await warming
         brokers = [broker.id for broker in self.deployed.topology.brokers]
         for name in brokers:
             self._add(name, lambda name=name: self._broker(name))  # type: ignore[misc]
