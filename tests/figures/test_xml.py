@@ -10,11 +10,12 @@ import pytest
 from lxml import etree
 
 import semcast
-from semcast.demo.xml import SCHEMAS, DocumentGenerator, ProfileGenerator, Schema, Shape, XmlWorkload
+from semcast.demo.xml import DocumentGenerator, ProfileGenerator, Schema, Shape, XmlWorkload
 from semcast.demo.xml import workload as workload_
 from semcast.demo.xml.schema import Element, some
 from semcast.demo.xml.values import Choice, Number
 from semcast.demo.xml.workload import shares_of
+from semcast_experiments.workloads.xml import SCHEMAS
 
 language = semcast.language("xpath")
 

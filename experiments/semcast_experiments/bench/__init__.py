@@ -6,7 +6,6 @@ that meets. A benchmark in which two contenders disagree about a match is no ben
 Nothing here draws: the command line turns a report into tables.
 """
 
-from semcast.demo.xml import SCHEMAS
 from semcast_experiments.bench.clients import run_mqtt, run_publish
 from semcast_experiments.bench.forward import run_forward
 from semcast_experiments.bench.matching import Options, run_matching
@@ -18,6 +17,7 @@ from semcast_experiments.bench.topics import run_topics
 from semcast_experiments.bench.trees import run_trees
 from semcast_experiments.bench.xpath import run_xpath
 from semcast_experiments.workloads.relational import WORKLOADS
+from semcast_experiments.workloads.xml import SCHEMAS
 
 BENCHMARKS = {
     "forward": run_forward,

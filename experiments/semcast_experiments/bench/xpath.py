@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from lxml import etree
 
-from semcast.demo.xml import SCHEMAS, XmlWorkload
+from semcast.demo.xml import XmlWorkload
 from semcast.matching.xpath import XPathMatcher
 from semcast.model import SemcastError
 from semcast.profiles.xpath import XPathProfile
@@ -24,6 +24,7 @@ from semcast_experiments.bench.matching import Options
 from semcast_experiments.bench.race import Say
 from semcast_experiments.bench.report import machine, versions
 from semcast_experiments.bench.xpath_peers import Best, LxmlPerProfile, compared, parsers
+from semcast_experiments.workloads.xml import SCHEMAS
 
 _METHOD = (
     "CPU time of one thread; contenders take turns within a round and the best round counts. Ours: a fresh engine per "
