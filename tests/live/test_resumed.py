@@ -167,12 +167,14 @@ class MqttReader(Reader):
 
         def came(client: paho.Client, data: object, message: paho.MQTTMessage) -> None:
             self.took(message.payload)
+            client.ack(message.mid, message.qos)  # before anybody disconnects: else it is owed again, rightly
             left[0] -= 1
             if left[0] <= 0:
                 loop.call_soon_threadsafe(enough.set)
 
         host, _, port = address(self.up).rpartition(":")
         client = paho.Client(CallbackAPIVersion.VERSION2, f"kept-{self._qos}", protocol=paho.MQTTv5)
+        client.manual_ack_set(True)
         client.on_message = came
         client.on_connect = lambda client, *_: client.subscribe("news/#", self._qos)
         client.on_subscribe = lambda *_: loop.call_soon_threadsafe(live.set)
