@@ -156,10 +156,20 @@ class EventReader(Reader):
             self.took(payload)
 
 
+class Pace:
+    """Publishing that can be held up for a moment."""
+
+    def __init__(self) -> None:
+        self.held = asyncio.Lock()
+        self.published = 0
+
+
 class MqttReader(Reader):
-    def __init__(self, up: Embedded, qos: int) -> None:
+    """MQTT has no word for what a client has taken when it disconnects: it does so while nothing is under way."""
+
+    def __init__(self, up: Embedded, qos: int, pace: Pace) -> None:
         super().__init__(up)
-        self._qos = qos
+        self._qos, self._pace = qos, pace
 
     async def read(self, count: int) -> None:
         loop, live, enough = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
@@ -167,7 +177,7 @@ class MqttReader(Reader):
 
         def came(client: paho.Client, data: object, message: paho.MQTTMessage) -> None:
             self.took(message.payload)
-            client.ack(message.mid, message.qos)  # before anybody disconnects: else it is owed again, rightly
+            client.ack(message.mid, message.qos)  # before it disconnects: else it is owed again, rightly
             left[0] -= 1
             if left[0] <= 0:
                 loop.call_soon_threadsafe(enough.set)
@@ -185,8 +195,10 @@ class MqttReader(Reader):
         await live.wait()
         if count:
             await enough.wait()
-        client.disconnect()
-        await asyncio.to_thread(client.loop_stop)
+        async with self._pace.held:
+            await until(lambda: len(self.got) == self._pace.published, every_s=0.01)
+            client.disconnect()
+            await asyncio.to_thread(client.loop_stop)
 
 
 def test_sessions_that_are_closed_in_order_miss_nothing_and_repeat_nothing(tmp_path: Path) -> None:
@@ -195,6 +207,7 @@ def test_sessions_that_are_closed_in_order_miss_nothing_and_repeat_nothing(tmp_p
 
 async def _closed_in_order(folder: Path) -> None:
     async with overlay(folder, brokers=4, gateways=2, settings=CALM) as up:
+        pace = Pace()
         readers = {
             "python": PythonReader(up, "plain"),
             "python, ordered": PythonReader(up, "ordered", ordered=True),
@@ -204,15 +217,15 @@ async def _closed_in_order(folder: Path) -> None:
             "websocket": SocketReader(up, "auto"),
             "websocket, manual acks": SocketReader(up, "manual"),
             "server-sent events": EventReader(up),
-            "mqtt, qos 0": MqttReader(up, 0),
-            "mqtt, qos 1": MqttReader(up, 1),
+            "mqtt, qos 0": MqttReader(up, 0, pace),
+            "mqtt, qos 1": MqttReader(up, 1, pace),
         }
         await asyncio.gather(*(reader.read(0) for reader in readers.values()))
         recorder = Recorder()
         for name, reader in readers.items():
             reader.record(recorder, name)
         async with semcast.connect(address(up)) as client:
-            publishing = asyncio.create_task(_publish(client, recorder))
+            publishing = asyncio.create_task(_publish(client, recorder, pace))
             await asyncio.gather(*(_read_all(reader) for reader in readers.values()))
             await publishing
         recorder.topics(["news"], {str(number): "news/of/it" for number in range(MESSAGES * ROUNDS)})
@@ -222,11 +235,13 @@ async def _closed_in_order(folder: Path) -> None:
         assert {name: more.total() for name, more in wrong.items() if more} == {}
 
 
-async def _publish(client: Client, recorder: Recorder) -> None:
+async def _publish(client: Client, recorder: Recorder, pace: Pace) -> None:
     receipts = []
     for number in range(MESSAGES * ROUNDS):
         recorder.publish("p", str(number))
-        receipts.append(await client.publisher().put(client.message("topics", str(number), topic="news/of/it")))
+        async with pace.held:
+            receipts.append(await client.publisher().put(client.message("topics", str(number), topic="news/of/it")))
+            pace.published += 1
         await asyncio.sleep(PAUSE_S)
     for number, receipt in enumerate(await asyncio.gather(*receipts)):
         recorder.ack("p", str(number), receipt.source, receipt.number)
