@@ -11,11 +11,11 @@ from semcast_experiments.figures.ours.setup import gap
 from semcast_experiments.figures.semantic.approaches import Audience, compared
 from semcast_experiments.figures.semantic.sizes import drawn_sizes
 from semcast_experiments.figures.topics.streaming import Deployment, samples
-from tests.figures.test_semcast2005 import _cost
+from tests.figures.costs import cost_row
 
 
 def test_a_gap_is_above_the_oracle_with_the_legs() -> None:
-    rows = [_cost("oracle", 10), _cost("semcast", 9, leg=3), _cost("masked/16", 10.5)]
+    rows = [cost_row("oracle", 10), cost_row("semcast", 9, leg=3), cost_row("masked/16", 10.5)]
     ((x, value),) = gap(rows, "semcast", lambda case: case[2])
     assert (x, value.value) == (60, pytest.approx(20))
 

@@ -26,14 +26,13 @@ from semcast.sim.scenario import Clients, Publishers, Scenario, Stream
 from semcast.sim.semnet import SemnetSimulation
 from semcast.sim.workload import packet
 from semcast.trees.declared import Overlay, having, topology_of
-from semcast.trees.topology import Broker, Link, Topology
+from semcast.trees.topology import Topology
+from tests.live.http.metrics import metrics
 from tests.live.http.running import ask
-from tests.live.http.test_status import metrics
 from tests.live.overlays import until
-from tests.live.routers import CONFIG, network, packets, quiet, router, updates, written
+from tests.live.routers import CONFIG, figure_4_1, network, packets, quiet, router, updates, written
 from tests.live.watchers import EventWatcher, MqttWatcher, PythonWatcher, SocketWatcher
-from tests.protocol.test_semantic_router import FIGURE_4_1
-from tests.protocol.test_semantic_router import packet as described
+from tests.protocol.semantic_network import packet as described
 from tests.simulator.predicted import predicted_by
 
 DRAWN = Overlay(brokers=10, degree=3.0, seed=5, sources=2, gateways=5)
@@ -148,12 +147,6 @@ async def _as_predicted(folder: Path) -> None:
 
 
 # --- the network of Figure 4.1
-
-
-def figure_4_1() -> Topology:
-    roles = {"1": ("source",), "2": ("source",), "6": ("gateway",), "8": ("gateway",)}
-    brokers = [Broker(str(number), roles=roles.get(str(number), ())) for number in range(1, 10)]
-    return Topology.of(brokers, [Link(a, b) for a, b in FIGURE_4_1])
 
 
 def test_the_network_of_figure_4_1_sends_nothing_to_routers_5_and_9(tmp_path: Path) -> None:

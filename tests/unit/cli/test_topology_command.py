@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from semcast.trees.topology import Topology
-from tests.unit.cli.test_commands import Run
-from tests.unit.cli.test_commands import run as run
-from tests.unit.trees.test_imports import NETWORKX
+from tests.unit.cli.runs import Run
+from tests.unit.trees.graphml import NETWORKX
 
 WAXMAN = ["topology", "--kind", "waxman", "--brokers", "30"]
 

@@ -17,7 +17,7 @@ from semcast.protocol.wire.frames import AnyFrame, FoundPlan, OrderPlan
 from semcast.protocol.wire.framing import FrameError
 from semcast.server.planning import HERE, Planning
 from semcast.trees.generators import generate
-from tests.laws.test_commission_laws import order_of, reorganisation
+from tests.laws.plan_orders import order_of, reorganisation
 
 OVERLAY = generate("waxman", 12, np.random.default_rng(5), degree=3.0)
 
