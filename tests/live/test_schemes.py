@@ -16,7 +16,7 @@ from semcast.protocol.filters import Filter
 from semcast.server.embedded import Embedded
 from semcast.server.serve import run
 from semcast.sim.scenario import CHANNEL_SCHEMES
-from tests.live.overlays import CALM, overlay, settled, until
+from tests.live.overlays import CALM, overlay, settled, taken, until
 from tests.live.topics import expected
 from tests.simulator.predicted import predicted
 
@@ -89,7 +89,7 @@ async def _each_gets_its_messages(scheme: str, folder: Path) -> None:
         for watcher in watchers:
             due = expected(watcher.profile, early + late)
             await until(lambda watcher=watcher, due=due: len(watcher.got) >= due.total())  # type: ignore[misc]
-        await asyncio.sleep(0.3)
+        await until(lambda: taken(whole))
         for watcher in watchers:
             assert Counter(m.payload.decode() for m in watcher.got) == expected(watcher.profile, early + late)
         assert whole.coordinators["c0"].machine.deployment == deployment, "the plan changed while it was judged"
