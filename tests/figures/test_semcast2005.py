@@ -20,19 +20,15 @@ from semcast_experiments.figures.semcast2004 import thresholds
 from semcast_experiments.figures.semcast2005 import fig3, fig4, fig5, fig9, setup
 from semcast_experiments.figures.semcast2005.filters import filters
 from semcast_experiments.figures.trials import Run
-
-
-def _cost(scheme: str, cost: float, distinct: int = 50, leg: float = 0.0, **changes: object) -> Cost:
-    row = Cost("random", 4.0, 60, 100, distinct, "disjoint", 0.0, 8, 1, 0.5, 3.0, scheme, cost, cost + leg, 5, 2.0, 0.0)
-    return row._replace(**changes)  # type: ignore[arg-type]
+from tests.figures.costs import cost_row
 
 
 def test_figure_3_averages_over_the_points_of_a_reading_only() -> None:
     rows = [
-        _cost("semcast-o", 10), _cost("spt", 12), _cost("semcast", 11), _cost("unicast", 14),
-        _cost("semcast/destination", 11.5),
-        _cost("semcast-o", 10, 1), _cost("spt", 13, 1), _cost("semcast", 10, 1), _cost("unicast", 30, 1),
-        _cost("semcast/destination", 12, 1),
+        cost_row("semcast-o", 10), cost_row("spt", 12), cost_row("semcast", 11), cost_row("unicast", 14),
+        cost_row("semcast/destination", 11.5),
+        cost_row("semcast-o", 10, 1), cost_row("spt", 13, 1), cost_row("semcast", 10, 1), cost_row("unicast", 30, 1),
+        cost_row("semcast/destination", 12, 1),
     ]  # fmt: skip
     whole, few = fig3.averages(rows, 0.005, 1.0), fig3.averages(rows, 0.1, 1.0)
     assert [whole[scheme].value for scheme in fig3.PAPER] == pytest.approx([120, 25, 5])
@@ -44,7 +40,7 @@ def test_figure_3_averages_over_the_points_of_a_reading_only() -> None:
 def test_figure_3_says_on_which_network_the_averages_would_be_the_papers() -> None:
     def point(degree: float, unicast: float, distinct: int) -> list[Cost]:
         costs = {"semcast-o": 10.0, "spt": 12.3, "semcast": 10.64, "unicast": unicast, "semcast/destination": 11.0}
-        return [_cost(scheme, cost, distinct, degree=degree) for scheme, cost in costs.items()]
+        return [cost_row(scheme, cost, distinct, degree=degree) for scheme, cost in costs.items()]
 
     rows = [*point(4.0, 30, 50), *point(16.0, 14, 50), *point(16.0, 14.2, 10), *point(16.0, 40, 1)]
     said = fig3._nearest(rows)
@@ -60,7 +56,7 @@ def test_figure_5_says_where_semcast_is_dearer_than_shortest_paths() -> None:
             count = setup.distinct(100, setup.FACTOR, reading)
             for chance, cost in ((0.1, 8.0), (0.4, 15.0 if model == "independent" else 9.0)):
                 for scheme, value in (("spt", 10.0), ("semcast", cost), ("bound", 7.0), ("semcast/cap", 6.0)):
-                    rows.append(_cost(scheme, value, count, model=model, probability=chance, overlap=chance + 0.1))
+                    rows.append(cost_row(scheme, value, count, model=model, probability=chance, overlap=chance + 0.1))
     assert fig5.saved(setup.of_reading(rows, 100, "share", "arcs"), "semcast")[0][1].value == pytest.approx(20)
     said = {claim.measured: claim.verdict for claim in fig5.claims(rows, 100)}
     assert said["D = P/x, arcs: 10 to 20 % below SPT."] == "agrees"
@@ -102,13 +98,13 @@ def test_thresholds_are_judged_at_the_value_the_paper_names(tmp_path: Path, monk
     rows = []
     for nested in (0.0, 0.3, 0.6, 0.9):
         for chance in (0.02, 0.05, 0.1):
-            rows.append(_cost("spt", 100, model=f"nested-{nested}", probability=chance))
+            rows.append(cost_row("spt", 100, model=f"nested-{nested}", probability=chance))
             unmerged = 90 if chance == 0.02 else 100 if nested else 120
-            rows.append(_cost("semcast-threshold/2", unmerged, model=f"nested-{nested}", probability=chance))
+            rows.append(cost_row("semcast-threshold/2", unmerged, model=f"nested-{nested}", probability=chance))
             for value in thresholds.THRESHOLDS:
                 cost = 60.0 if nested == 0.9 else 78.0 if value == 0.3 else 90.0
                 for scheme, less in ((f"semcast-threshold/{value}", 0), (f"semcast-threshold/{value}/alone", 1)):
-                    rows.append(_cost(scheme, cost - less, model=f"nested-{nested}", probability=chance))
+                    rows.append(cost_row(scheme, cost - less, model=f"nested-{nested}", probability=chance))
     first, second, alone, _, unmerged, covered, *_ = thresholds.claims(rows)
     assert "up to 40.0" in first.measured, "at 40 %, whatever is nested"
     assert second.verdict == "agrees", "at 30 %, 22 % where less than 0.7 are nested"

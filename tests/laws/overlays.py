@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from semcast.planning.masks import branch_masks
 from semcast.trees.graph import Graph
+from semcast.trees.topology import Broker, Link, Topology
 from semcast.trees.tree import Tree
 
 
@@ -35,3 +36,12 @@ def graphs(draw: st.DrawFn, max_nodes: int = 14, whole_costs: bool | None = None
 
 def nodes_of(graph: Graph) -> st.SearchStrategy[int]:
     return st.integers(0, graph.num_nodes - 1)
+
+
+@st.composite
+def topologies(draw: st.DrawFn) -> Topology:
+    graph = draw(graphs(max_nodes=8))
+    names = [f"b{node}" for node in range(graph.num_nodes)]
+    return Topology.of(
+        [Broker(n, roles=("gateway",)) for n in names], [Link(names[a], names[b]) for a, b in graph.ends.tolist()]
+    )

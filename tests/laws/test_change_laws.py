@@ -19,57 +19,9 @@ from semcast.planning.router import Router
 from semcast.planning.schemes import SCHEMES
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees.topology import Broker, Link, Topology
-from tests.laws.overlays import graphs, masks_of
-from tests.laws.test_channel_laws import matches_of
-from tests.laws.test_masked_laws import forwarded
-
-MEANINGS = [frozenset(s) for s in ({0}, {1}, {2}, {0, 1}, {1, 2}, {0, 1, 2}, {3})]
-"""A profile means a set of kinds of messages; it covers another whose set is a part of its own."""
-
-
-@st.composite
-def topologies(draw: st.DrawFn) -> Topology:
-    graph = draw(graphs(max_nodes=8))
-    names = [f"b{node}" for node in range(graph.num_nodes)]
-    return Topology.of(
-        [Broker(n, roles=("gateway",)) for n in names], [Link(names[a], names[b]) for a, b in graph.ends.tolist()]
-    )
-
-
-class Client:
-    """What profiles mean, and who has subscribed."""
-
-    def __init__(self, topology: Topology) -> None:
-        self.names = [broker.id for broker in topology.brokers]
-        self.meaning: dict[str, frozenset[int]] = {}
-
-    def covers(self, wide: str, narrow: str) -> bool:
-        return self.meaning[narrow] <= self.meaning[wide]
-
-    def new(self, data: st.DataObject, names: list[str]) -> tuple[str, list[str]]:
-        profile = f"p{len(self.meaning)}"
-        self.meaning[profile] = data.draw(st.sampled_from(MEANINGS))
-        return profile, data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
-
-
-def reached(plan: Plan, topology: Topology, router: Router, matched: set[int], source: str) -> list[str]:
-    """The gateways that get a message, each as often as it does, followed over links from its source on."""
-    names = [broker.id for broker in topology.brokers]
-    found: list[str] = []
-    for batch in router.route(matches_of([matched])):
-        channel = plan.channels[batch.channel]
-        if batch.masks is None:
-            found += channel.gateways
-            continue
-        masks = masks_of(plan.tree(channel, topology), [topology.node(gateway) for gateway in plan.gateways])
-        mask = int.from_bytes(batch.masks[0].tobytes(), "little")
-        assert mask < 1 << len(plan.gateways)
-        brokers, _ = forwarded(masks, topology.node(source), mask)
-        assert len(set(brokers)) == len(brokers)
-        found += [
-            names[node] for node in brokers if names[node] in plan.gateways and mask >> plan.bits[names[node]] & 1
-        ]
-    return found
+from tests.laws.channel_worlds import expressions, matches_of
+from tests.laws.overlays import topologies
+from tests.laws.subscription_worlds import Client, reached
 
 
 def _check(plan: Plan, client: Client, topology: Topology, sources: list[str]) -> None:
@@ -156,8 +108,6 @@ def test_a_shortest_path_tree_stays_one(data: st.DataObject) -> None:
 
 @given(data=st.data())
 def test_putting_a_constant_for_a_profile_means_what_it_says(data: st.DataObject) -> None:
-    from tests.laws.test_channel_laws import expressions
-
     expression = data.draw(expressions())
     by = data.draw(st.sampled_from([ex.FALSE, ex.TRUE, ex.Atom(1), ex.disjunction([ex.Atom(0), ex.Atom(5)])]))
     changed = ex.substituted(expression, 0, by)

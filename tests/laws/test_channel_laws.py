@@ -15,20 +15,14 @@ from semcast.channels.merging import Rates
 from semcast.channels.overlap import Overlap, Sums, blocks, overlap, overlap_block, ranges_of
 from semcast.channels.selectivity import Selectivity
 from semcast.channels.spans import gateways_of, places_of
-from semcast.matching.matches import Matches
 from semcast.model.bits import bits
+from tests.laws.channel_worlds import expressions, matches_of
 
 
 class Sampled(NamedTuple):
     profiles: int
     matched: list[set[int]]
     selectivity: Selectivity
-
-
-def matches_of(matched: list[set[int]]) -> Matches:
-    counts = [len(profiles) for profiles in matched]
-    indices = np.array([p for profiles in matched for p in sorted(profiles)], np.int32)
-    return Matches(np.concatenate(([0], np.cumsum(counts))).astype(np.int64), indices)
 
 
 @st.composite
@@ -85,17 +79,6 @@ def test_a_sparse_matrix_keeps_what_is_above_its_threshold_and_all_containment(s
     keeps = (full >= least + 1e-9) | (full == 1) | (full.T == 1)
     assert (sparse[keeps] == full[keeps]).all()
     assert ((sparse == full) | (sparse == 0)).all()
-
-
-@st.composite
-def expressions(draw: st.DrawFn, profiles: int = 6, depth: int = 3) -> ex.Expression:
-    kind = draw(st.sampled_from(["atom"] if depth == 0 else ["atom", "or", "and", "not"]))
-    if kind == "atom":
-        return ex.Atom(draw(st.integers(0, profiles - 1)))
-    if kind == "not":
-        return ex.negation(draw(expressions(profiles, depth - 1)))
-    parts = draw(st.lists(expressions(profiles, depth - 1), max_size=3))
-    return ex.disjunction(parts) if kind == "or" else ex.conjunction(parts)
 
 
 @given(expressions())

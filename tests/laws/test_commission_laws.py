@@ -9,27 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semcast.channels.overlap import overlap
-from semcast.model.message import ProfileText
 from semcast.planning.plan import Plan, PlanError
 from semcast.protocol.coordinator.commissions import Commission, Found, accepted, by_statistics
-from semcast.protocol.coordinator.orders import Made, Order
-from semcast.protocol.coordinator.planner import Planner, Statistics, Wishes
+from semcast.protocol.coordinator.orders import Order
+from semcast.protocol.coordinator.planner import Statistics
 from semcast.trees.generators import generate
 from semcast.trees.topology import Topology
-from tests.laws.test_change_laws import topologies
+from tests.laws.overlays import topologies
+from tests.laws.plan_orders import order_of, reorganisation
 
 SCHEMES = ("masked", "semcast", "semcast-o", "semcast-noisemerge", "semcast-threshold")
-
-
-def order_of(topology: Topology, scheme: str, wanted: dict[str, tuple[str, ...]], seed: int, number: int = 1,
-             bounds: dict[tuple[str, str], float] | None = None, before: Made | None = None,
-             samples: dict[str, list[tuple[str, ...]]] | None = None) -> Order:  # fmt: skip
-    names = tuple(broker.id for broker in topology.brokers)
-    profiles = {name: ProfileText("topics", "topic", name) for name in wanted}
-    wishes = Wishes(topology, names, names[:2], profiles, wanted, bounds or {})
-    planner = Planner(scheme, 3, np.random.default_rng(seed).spawn(2)[1])
-    current, tables = before or (None, {})
-    return Order(number, 7, number, planner, wishes, wanted, {}, names, (), current, tables, samples)
 
 
 @st.composite
@@ -65,14 +54,6 @@ def test_a_plan_made_elsewhere_is_the_one_that_would_have_been_made_here(scheme:
 @pytest.fixture(scope="module")
 def overlay() -> Topology:
     return generate("waxman", 12, np.random.default_rng(5), degree=3.0)
-
-
-def reorganisation(topology: Topology, scheme: str) -> tuple[Order, Found]:
-    names = [broker.id for broker in topology.brokers]
-    wanted = {f"p{n}": (names[n + 3], names[n + 6]) for n in range(4)}
-    samples = {names[0]: [("p0", "p1"), ("p1",), ("p2", "p3"), ("p0", "p1", "p2")], names[1]: [("p3",)]}
-    order = order_of(topology, scheme, wanted, 3, 2, samples=samples)
-    return order, Commission.of(order).found()
 
 
 def test_a_plan_of_another_order_is_not_taken(overlay: Topology) -> None:

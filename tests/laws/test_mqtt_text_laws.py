@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from semcast.server.mqtt.texts import are_utf8
 from semcast.server.mqtt.wire import MqttError, decoded
-from tests.laws.test_mqtt_laws import CONNECT, PACKETS
+from tests.laws.mqtt_packets import CONNECT, PACKETS
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00#+"), min_size=1, max_size=8)
 pairs = st.lists(st.tuples(texts, texts), max_size=3)

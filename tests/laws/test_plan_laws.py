@@ -24,8 +24,8 @@ from semcast.planning.schemes import SCHEMES
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees.steiner import QUICK
 from semcast.trees.topology import Broker, Link, Topology
+from tests.laws.channel_worlds import matches_of
 from tests.laws.overlays import graphs, masks_of, nodes_of
-from tests.laws.test_channel_laws import matches_of
 
 
 class World(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from semcast.protocol.broker.acks import AckTable
@@ -209,7 +209,14 @@ def test_the_frontier_never_passes_what_has_not_come_and_after_whole_answers_all
     assert world.owed(world.log.end) <= set(world.new)
 
 
+AWAY_BEFORE_IT_WAS_DURABLE = [
+    ("publish", 0), ("switch", 2), ("publish", 0), ("switch", 0), ("ask", 3), ("answer", 0),
+]  # fmt: skip
+"""A plan leaves the gateway out, the next one does not, and the log answers before either is durable."""
+
+
 @settings(max_examples=60)
+@example(AWAY_BEFORE_IT_WAS_DURABLE)
 @given(steps)
 def test_an_inbox_that_misses_something_finds_out_by_tallies_or_by_their_absence(
     doings: list[tuple[str, int]],

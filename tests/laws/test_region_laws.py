@@ -17,8 +17,8 @@ from semcast.trees.evaluate import Routed
 from semcast.trees.graph import Graph
 from semcast.trees.joins import Routes, low_cost_tree
 from semcast.trees.tree import Tree
+from tests.laws.masked_worlds import worlds
 from tests.laws.overlays import nodes_of
-from tests.laws.test_masked_laws import worlds
 
 Inner = dict[int, int]
 """Per region that is named, its gateways."""

@@ -19,8 +19,9 @@ from semcast.planning.schemes import SCHEMES
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees.generators import generate
 from semcast.trees.topology import Topology
-from tests.laws.test_change_laws import Client, reached, topologies
-from tests.laws.test_channel_laws import matches_of
+from tests.laws.channel_worlds import matches_of
+from tests.laws.overlays import topologies
+from tests.laws.subscription_worlds import Client, reached
 
 
 def _request(

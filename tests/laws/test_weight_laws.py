@@ -13,7 +13,7 @@ from semcast.planning import masked
 from semcast.planning.signatures import Signatures
 from semcast.trees.demand import Demand
 from semcast.trees.masked_tree import as_tree, spanning
-from tests.laws.test_masked_laws import World, worlds
+from tests.laws.masked_worlds import World, worlds
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -14,8 +14,7 @@ from tests.history.checker import Checker
 from tests.history.records import Recorder
 from tests.live.deployments import Flow, opened, running
 from tests.live.overlays import until, written
-from tests.live.test_killed import some_profile, some_topic
-from tests.live.test_schemes import expected
+from tests.live.topics import expected, some_profile, some_topic
 from tests.live.watchers import PythonWatcher
 
 MESSAGES, WATCHERS = 3_000, 24

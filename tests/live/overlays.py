@@ -87,6 +87,18 @@ def settled(whole: Embedded) -> bool:
     return leased and same and state["phase"] == "settled" and state["draining"] == 0
 
 
+def taken(whole: Embedded) -> bool:
+    """Has every session taken all that is in the logs, so that nothing more can come to anybody?"""
+    ends = {name: host.node.source.log.end for name, host in whole.brokers.items() if host.node.source is not None}
+    gateways = [host.node.gateway for host in whole.brokers.values() if host.node.gateway is not None]
+    return all(
+        session.cursor.get(source, 0) == end
+        for gateway in gateways
+        for session in gateway.sessions.values()
+        for source, end in ends.items()
+    )
+
+
 async def until(
     true: Callable[[], bool] | Callable[[], Awaitable[bool]], patience_s: float = 60.0, every_s: float = 0.05
 ) -> None:

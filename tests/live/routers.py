@@ -11,8 +11,9 @@ from semcast.protocol.semnet.node import SemanticNode
 from semcast.protocol.semnet.router import SemanticRouter
 from semcast.server.config import read_config
 from semcast.server.embedded import Embedded
-from semcast.trees.topology import Topology
+from semcast.trees.topology import Broker, Link, Topology
 from tests.live.overlays import until
+from tests.protocol.semantic_network import FIGURE_4_1
 
 CONFIG = """
 name = "test"
@@ -86,3 +87,9 @@ def updates(whole: Embedded) -> Counter[tuple[str, str]]:
         if port in whole.brokers
     }
     return Counter({link: count for link, count in told.items() if count})
+
+
+def figure_4_1() -> Topology:
+    roles = {"1": ("source",), "2": ("source",), "6": ("gateway",), "8": ("gateway",)}
+    brokers = [Broker(str(number), roles=roles.get(str(number), ())) for number in range(1, 10)]
+    return Topology.of(brokers, [Link(a, b) for a, b in FIGURE_4_1])

@@ -17,8 +17,8 @@ import pytest
 
 import semcast
 from semcast.server.serve import run
+from tests.live.disks import filled
 from tests.live.overlays import CALM, until, written
-from tests.live.test_unwritable import filled
 
 pytestmark = pytest.mark.system
 

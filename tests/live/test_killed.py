@@ -20,7 +20,7 @@ from tests.history.checker import Checker, Fault
 from tests.history.records import Recorder
 from tests.live.deployments import Deployment, Flow, opened, running
 from tests.live.overlays import until, written
-from tests.live.test_schemes import expected
+from tests.live.topics import expected, some_profile, some_topic
 from tests.live.watchers import EventWatcher, HttpWatcher, MqttWatcher, PythonWatcher, SocketWatcher, Watcher
 
 pytestmark = pytest.mark.system
@@ -52,14 +52,6 @@ class Load:
 )
 def test_everybody_has_his_messages_once_whoever_is_killed(tmp_path: Path, load: Load) -> None:
     run(_everybody_has_his_messages(tmp_path, load))
-
-
-def some_topic(rng: np.random.Generator) -> str:
-    return f"t/{rng.integers(0, 40)}/{rng.integers(0, 5)}"
-
-
-def some_profile(rng: np.random.Generator) -> str:
-    return f"t/{rng.integers(0, 40)}" if rng.random() < 0.5 else f"t/{rng.integers(0, 40)}/{rng.integers(0, 5)}"
 
 
 async def _everybody_has_his_messages(folder: Path, load: Load) -> None:

@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 
 import semcast
+from semcast.protocol.contract import Command
+from semcast.protocol.wire.frames import Publish
 from semcast.server.embedded import Embedded
 from semcast.server.serve import run
-from tests.live.overlays import CALM, overlay
+from tests.live.overlays import CALM, overlay, until
 
 pytestmark = pytest.mark.system
 
@@ -93,10 +95,17 @@ async def _unconfirmed(folder: Path) -> None:
             process.stdin.write(quote(1))
             while source.log.end < 1:
                 await asyncio.sleep(0.02)
-            source.publish = lambda *_: []  # type: ignore[method-assign]  # it is there, and takes nothing in
+            said: set[int] = set()
+
+            def deaf(publish: Publish, *_: object) -> list[Command]:
+                """It is there, and takes nothing in."""
+                said.update(range(publish.first, publish.first + len(publish.messages)))
+                return []
+
+            source.publish = deaf  # type: ignore[assignment, method-assign]
             process.stdin.write(quote(2) + quote(3))
             await process.stdin.drain()
-            await asyncio.sleep(1.0)
+            await until(lambda: len(said) == 2)
             code, _, err = await said_on(process, signal.SIGINT)
         assert code == 130
         assert "1 message is durable" in err

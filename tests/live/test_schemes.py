@@ -11,12 +11,13 @@ import pytest
 
 import semcast
 from semcast.client import Client, Received, Subscription
-from semcast.model.message import Message, ProfileText
+from semcast.model.message import Message
 from semcast.protocol.filters import Filter
 from semcast.server.embedded import Embedded
 from semcast.server.serve import run
 from semcast.sim.scenario import CHANNEL_SCHEMES
-from tests.live.overlays import CALM, overlay, settled, until
+from tests.live.overlays import CALM, overlay, settled, taken, until
+from tests.live.topics import expected
 from tests.simulator.predicted import predicted
 
 
@@ -49,11 +50,6 @@ class Watcher:
 
 async def publish(client: Client, messages: list[Message]) -> None:
     await client.publisher().publish_all(messages)
-
-
-def expected(profile: str, messages: list[Message]) -> Counter[str]:
-    matching = Filter({"p": ProfileText("topics", "topic", profile)}).match(messages)
-    return Counter(m.payload.decode() for m, names in zip(messages, matching, strict=True) if names)
 
 
 def counted(whole: Embedded) -> Counter[tuple[str, str]]:
@@ -93,7 +89,7 @@ async def _each_gets_its_messages(scheme: str, folder: Path) -> None:
         for watcher in watchers:
             due = expected(watcher.profile, early + late)
             await until(lambda watcher=watcher, due=due: len(watcher.got) >= due.total())  # type: ignore[misc]
-        await asyncio.sleep(0.3)
+        await until(lambda: taken(whole))
         for watcher in watchers:
             assert Counter(m.payload.decode() for m in watcher.got) == expected(watcher.profile, early + late)
         assert whole.coordinators["c0"].machine.deployment == deployment, "the plan changed while it was judged"

@@ -11,12 +11,11 @@ import pytest
 
 import semcast
 from semcast.server.serve import run
+from tests.live.deployments import Deployment, running
 from tests.live.overlays import until
-from tests.live.routers import CONFIG, written
-from tests.live.test_killed import Deployment, running
-from tests.live.test_semnet import figure_4_1
+from tests.live.routers import CONFIG, figure_4_1, written
 from tests.live.watchers import PythonWatcher, SocketWatcher
-from tests.protocol.test_semantic_router import packet
+from tests.protocol.semantic_network import packet
 
 pytestmark = pytest.mark.system
 

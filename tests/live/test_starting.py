@@ -37,7 +37,8 @@ def test_publishing_and_subscribing_wait_for_the_first_source_and_gateway(tmp_pa
             async with semcast.connect(coordinator.address) as client:
                 live = asyncio.ensure_future(_live(client))
                 published = asyncio.create_task(client.publish("topics", "m", topic="a/b"))
-                await asyncio.sleep(0.3)
+                for _ in range(3):  # each is asked behind what those two have asked, and answered behind it
+                    await client.ask("status", of="c0")
                 assert not live.done()
                 assert not published.done()
                 for broker in plan.topology.brokers:

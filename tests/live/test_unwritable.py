@@ -10,7 +10,7 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pytest
 import semcast
 from semcast.server.embedded import Embedded
 from semcast.server.serve import run
+from tests.live.disks import filled
 from tests.live.overlays import CALM, deployed, overlay, until
 
 OPTIONS: dict[str, Any] = {"brokers": 4, "gateways": 2, "settings": CALM}
@@ -34,22 +35,6 @@ def limited() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@contextmanager
-def filled(folder: Path) -> Iterator[None]:
-    """The disk is full to its last byte."""
-    ballast = folder / "ballast"
-    with suppress(OSError), ballast.open("wb", buffering=0) as file:
-        while file.write(bytes(1 << 16)):
-            pass
-    with suppress(OSError), ballast.open("ab", buffering=0) as file:
-        while file.write(b"."):
-            pass
-    try:
-        yield
-    finally:
-        ballast.unlink()
 
 
 def test_a_broker_whose_device_fails_waits_for_it_and_loses_nothing(tmp_path: Path) -> None:

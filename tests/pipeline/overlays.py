@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,3 +71,10 @@ def received(subscription: BlockingSubscription, count: int, patience_s: float =
 
 def client(url: str) -> BlockingClient:
     return connect_blocking(url)
+
+
+def until(true: Callable[[], object], patience_s: float = 120.0) -> None:
+    end = time.monotonic() + patience_s
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)

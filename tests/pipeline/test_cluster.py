@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
-
-from semcast.pipeline.java import find_java
 
 pytestmark = [pytest.mark.spark, pytest.mark.system]
 
@@ -38,73 +31,6 @@ executors = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
 print("executors", len(executors) - 1, "pairs", len(here))
 spark.stop()
 """
-
-
-@pytest.fixture(scope="module")
-def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A master's address, once two workers have joined it."""
-    folder = tmp_path_factory.mktemp("cluster")
-    with Processes(folder) as processes:
-        log = processes.start(
-            "master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"
-        )
-        address = awaited(log, r"Starting Spark master at (spark://\S+)")
-        for name in ("one", "two"):
-            worker = (
-                "org.apache.spark.deploy.worker.Worker",
-                "--host",
-                "127.0.0.1",
-                "--webui-port",
-                "0",
-                "-c",
-                "1",
-                "-m",
-                "1g",
-            )
-            processes.start(name, *worker, "-d", str(folder / name), address)
-        awaited(log, r"(?s)Registering worker.*Registering worker")
-        yield address
-
-
-class Processes:
-    """Spark daemons that end with the block."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.running: list[subprocess.Popen[bytes]] = []
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in reversed(self.running):
-            process.terminate()
-        for process in self.running:
-            process.wait(30)
-
-    def start(self, name: str, *words: str) -> Path:
-        home = Path(pyspark.__file__).parent
-        environment = {
-            **os.environ,
-            "JAVA_HOME": str(find_java().home),
-            "SPARK_HOME": str(home),
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        }
-        log = self.folder / f"{name}.log"
-        with log.open("wb") as target:
-            command = ["bash", str(home / "bin" / "spark-class"), *words]
-            self.running.append(subprocess.Popen(command, env=environment, stdout=target, stderr=subprocess.STDOUT))
-        return log
-
-
-def awaited(log: Path, pattern: str, seconds: float = 120) -> str:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = re.search(pattern, log.read_text(errors="replace"))
-        if found:
-            return found[found.lastindex or 0]
-        time.sleep(0.2)
-    raise AssertionError(f"{pattern!r} did not appear in:\n{log.read_text(errors='replace')[-3000:]}")
 
 
 def test_two_workers_match_what_one_process_matches(master: str, tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ import pytest
 
 from semcast.client import BlockingClient
 from semcast.client.blocking import BlockingSubscription
+from tests.pipeline.commands import Command
 from tests.pipeline.moments import PHASES, Sight
 from tests.pipeline.overlays import client, overlay
-from tests.pipeline.test_pipeline_killed import Command
 
 pytestmark = [pytest.mark.spark, pytest.mark.system, pytest.mark.slow]
 ROWS = 3000

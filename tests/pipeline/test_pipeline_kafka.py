@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipeline.commands import got
 from tests.pipeline.kafka import connector_jars, kafka
-from tests.pipeline.overlays import client, overlay
-from tests.pipeline.test_cluster import master  # noqa: F401
-from tests.pipeline.test_pipeline_killed import got
-from tests.pipeline.test_reorganise import until
+from tests.pipeline.overlays import client, overlay, until
 
 pytestmark = [pytest.mark.spark, pytest.mark.system, pytest.mark.timeout(1800)]
 ROWS, MORE = 5000, 2000
@@ -34,7 +32,7 @@ def behind(progress: Path) -> list[tuple[int, int | None, str]]:
     return [(end, batch["behind"], batch["behind_of"]) for end, batch in zip(through, told, strict=True)]
 
 
-def test_kafka_goes_over_a_cluster_to_everybody_who_asked(master: str, tmp_path: Path) -> None:  # noqa: F811
+def test_kafka_goes_over_a_cluster_to_everybody_who_asked(master: str, tmp_path: Path) -> None:
     connector = ",".join(map(str, connector_jars()))
     with kafka(tmp_path) as server, overlay(tmp_path) as url, client(url) as here:
         server.produce("quotes", lines(range(ROWS)))

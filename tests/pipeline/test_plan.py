@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import semcast
 from semcast.channels.overlap import overlap as overlap_here
 from semcast.channels.selectivity import Selectivity
-from semcast.cli import _register, app
+from semcast.cli import app
 from semcast.matching.matches import Matches
 from semcast.model import SemcastError
 from semcast.pipeline import overlaps, route
@@ -27,15 +27,11 @@ from semcast.planning.schemes import SCHEMES
 from semcast.planning.subscriptions import Subscriptions
 from semcast.trees.generators import generate
 from semcast.trees.topology import Topology
-from tests.laws.test_channel_laws import matches_of
+from tests.laws.channel_worlds import matches_of
+from tests.pipeline.cases import Case, written
 
 pytestmark = pytest.mark.spark
 RELATIONAL = semcast.language("relational")
-
-
-def _written(path: Path, rows: list[object]) -> Path:
-    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +60,7 @@ def test_the_matrix_made_on_spark_is_the_one_made_here(
 def test_matches_come_back_in_the_order_of_the_messages(spark: SparkSession, tmp_path: Path) -> None:
     rows: list[object] = [{"x": n % 7, "pad": "y" * 900} for n in range(20_000)]  # more than one split
     rows[5] = "not JSON"
-    source = Source(spark, _written(tmp_path / "m.jsonl", rows))
+    source = Source(spark, written(tmp_path / "m.jsonl", rows))
     assert len(source.splits()) > 1
     profiles = [RELATIONAL.parse("x > 4"), RELATIONAL.parse("x = 0 OR x IS NULL")]
     found, tally, _, _ = collect_matches(source, RELATIONAL, profiles, None)
@@ -74,7 +70,7 @@ def test_matches_come_back_in_the_order_of_the_messages(spark: SparkSession, tmp
 
 
 def test_no_messages_give_no_matches(spark: SparkSession, tmp_path: Path) -> None:
-    source = Source(spark, _written(tmp_path / "m.jsonl", []))
+    source = Source(spark, written(tmp_path / "m.jsonl", []))
     found, tally, _, _ = collect_matches(source, RELATIONAL, [RELATIONAL.parse("x > 4")], None)
     assert (found.rows, tally.messages) == (0, 0)
 
@@ -103,41 +99,6 @@ def test_frames_are_routed_as_the_plan_says(spark: SparkSession, topology: Topol
         route(frame, plan, {profile: text for profile, text in texts.items() if profile != "p7"})
     with pytest.raises(SemcastError, match="already has a column 'x'"):
         route(frame, plan, texts, column="x")
-
-
-class Case:
-    """A small overlay with profiles and messages in files."""
-
-    def __init__(self, folder: Path, topology: Topology, gateways: bool = True) -> None:
-        self.folder = folder
-        self.names = topology.ids(topology.gateways)
-        (folder / "t.json").write_text(topology.to_json())
-        rng = np.random.default_rng(4)
-        profiles = [
-            {"id": f"p{n}", "language": "relational", "text": f"x >= {low} AND x < {low + width}"}
-            | ({"gateway": [self.names[n % 3], self.names[n % 5]] if n % 2 else self.names[n % 7]} if gateways else {})
-            for n, (low, width) in enumerate(zip(rng.integers(0, 20, 50), rng.integers(1, 6, 50), strict=True))
-        ]
-        self.profiles = profiles
-        _written(folder / "p.jsonl", list(profiles))
-        _written(folder / "m.jsonl", [{"x": int(x)} for x in rng.integers(0, 25, 300)])
-        self.source = topology.brokers[0].id
-
-    def run(self, *words: str, code: int = 0) -> tuple[str, str]:
-        files = ["--profiles", "p.jsonl", "--topology", "t.json"]
-        if "--messages" not in words:
-            files += ["--messages", "m.jsonl"]
-        if "--source" not in words:
-            files += ["--source", self.source]
-        given = [str(self.folder / word) if word.endswith(("jsonl", ".json")) else word for word in (*words, *files)]
-        _register()
-        done = CliRunner().invoke(app, given)
-        if code == 0:
-            assert done.exit_code == 0, (done.output, done.exception)
-        else:
-            assert isinstance(done.exception, SemcastError), done.output
-            return "", str(done.exception)
-        return done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -215,7 +176,7 @@ def test_gateways_that_are_missing_or_unknown_are_named(
     assert "'p0' names no gateway (50 of 50 do not)" in case.run("plan", "--out", "plan.json", code=1)[1]
     case.run("plan", "--out", "plan.json", "--draw-gateways", "--scheme", "spt")
     assert all(len(held) == 1 for held in Plan.from_json((tmp_path / "plan.json").read_text()).subscriptions.values())
-    _written(tmp_path / "p.jsonl", [{"id": "p", "language": "relational", "text": "x > 1", "gateway": "nowhere"}])
+    written(tmp_path / "p.jsonl", [{"id": "p", "language": "relational", "text": "x > 1", "gateway": "nowhere"}])
     assert "'p' is at gateway 'nowhere'" in case.run("plan", "--out", "plan.json", code=1)[1]
     assert "serves profile 'p0', which is not in" in case.run("cost", "--plan", "plan.json", code=1)[1]
 
@@ -224,7 +185,7 @@ def test_wrong_words_are_refused_before_anything_runs(topology: Topology, tmp_pa
     case = Case(tmp_path, topology)
     assert "no scheme 'fast'" in case.run("plan", "--scheme", "fast", "--out", "plan.json", code=1)[1]
     assert "no such folder" in case.run("plan", "--out", "nowhere/plan.json", code=1)[1]
-    _written(tmp_path / "broken.json", ["{}"])
+    written(tmp_path / "broken.json", ["{}"])
     assert "not a plan" in case.run("cost", "--plan", "broken.json", code=1)[1]
     case.source = "b999"
     assert "there is no broker 'b999'" in case.run("plan", "--out", "plan.json", code=1)[1]

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from semcast.planning.plan import Plan
 from semcast.trees.generators import generate
 from semcast.trees.topology import Topology
-from tests.pipeline.test_plan import Case, _written
+from tests.pipeline.cases import Case, written
 
 pytestmark = pytest.mark.spark
 
@@ -39,7 +39,7 @@ class Ageing(Case):
 
     def lines(self, name: str) -> str:
         rows = [{"x": x, "at": time.timestamp()} for x, time in zip(self.xs, self.times, strict=True)]
-        _written(self.folder / name, list(rows))
+        written(self.folder / name, list(rows))
         return str(self.folder / name)
 
     def plan(self, messages: str, *words: str) -> Plan:
@@ -56,7 +56,7 @@ def test_a_message_that_is_a_half_life_old_counts_as_half_of_a_new_one(spark: Sp
     case = Ageing(tmp_path)
     decayed = case.plan(case.lines("m.jsonl"), *DECAYED)
     twice = [{"x": x} for x, time in zip(case.xs, case.times, strict=True) for _ in range(2 if time == NOW else 1)]
-    by_hand = case.plan(str(_written(tmp_path / "twice.jsonl", list(twice))))
+    by_hand = case.plan(str(written(tmp_path / "twice.jsonl", list(twice))))
     plain = case.plan(case.lines("m.jsonl"))
     assert rates(decayed) == rates(by_hand)
     assert rates(decayed) != rates(plain)
@@ -66,7 +66,7 @@ def test_times_are_seconds_or_timestamps_in_lines_and_tables(spark: SparkSession
     case = Ageing(tmp_path)
     expected = rates(case.plan(case.lines("m.jsonl"), *DECAYED))
     cells = list(zip(case.xs, case.times, strict=True))
-    _written(tmp_path / "text.jsonl", [{"x": x, "at": time.isoformat()} for x, time in cells])
+    written(tmp_path / "text.jsonl", [{"x": x, "at": time.isoformat()} for x, time in cells])
     (tmp_path / "m.csv").write_text("x,at\n" + "".join(f"{x},{time.isoformat()}\n" for x, time in cells))
     (tmp_path / "s.csv").write_text("x,at\n" + "".join(f"{x},{time.timestamp()}\n" for x, time in cells))
     pa.parquet.write_table(pa.table({"x": case.xs, "at": case.times}), tmp_path / "m.parquet")
@@ -84,7 +84,7 @@ def test_what_tells_no_time_counts_as_the_oldest_and_mistakes_are_named(spark: S
     known = [time if row % 5 or time == NOW else None for row, time in enumerate(case.times)]
     rows = [{"x": x} | ({"at": time.timestamp()} if time else {}) for x, time in zip(case.xs, known, strict=True)]
     words = ("plan", "--scheme", "semcast", "--oracle", "0", "--out", "plan.json")
-    some = str(_written(tmp_path / "some.jsonl", list(rows)))
+    some = str(written(tmp_path / "some.jsonl", list(rows)))
     told = case.run(*words, "--messages", some, *DECAYED)[1]
     assert "30 of 300 messages tell no time and count as the oldest does" in told
     assert rates(Plan.from_json((tmp_path / "plan.json").read_text())) == expected

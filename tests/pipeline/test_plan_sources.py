@@ -16,7 +16,7 @@ from semcast.pipeline import route
 from semcast.planning.plan import Plan
 from semcast.trees.generators import generate
 from semcast.trees.topology import Topology
-from tests.pipeline.test_plan import Case, _written
+from tests.pipeline.cases import Case, written
 
 pytestmark = pytest.mark.spark
 
@@ -36,7 +36,7 @@ class Sources(Case):
         self.xs = rng.integers(0, 25, 300).tolist()
         self.named = [None if row % 10 == 9 else self.sources[rng.integers(3)] for row in range(300)]
         rows = [{"x": x} | ({"from": name} if name else {}) for x, name in zip(self.xs, self.named, strict=True)]
-        _written(folder / "m.jsonl", list(rows))
+        written(folder / "m.jsonl", list(rows))
 
     @property
     def words(self) -> list[str]:
@@ -66,7 +66,7 @@ def test_messages_enter_where_they_say(
     total = 0.0
     for source in case.sources:
         held = [x for x, name in zip(case.xs, entered, strict=True) if name == source]
-        _written(tmp_path / "part.jsonl", [{"x": x} for x in held])
+        written(tmp_path / "part.jsonl", [{"x": x} for x in held])
         alone = case.cost("plan.json", "--messages", "part.jsonl", "--source", source)
         total += alone["plan_with_leg"] * len(held)
     assert plan.cost["plan_with_leg"] == pytest.approx(total / 300)
@@ -95,7 +95,7 @@ def test_columns_of_tables_name_sources_too_and_rows_spread_messages(
 
 
 def _only(case: Sources, folder: Path, place: int) -> float:
-    _written(folder / "part.jsonl", [{"x": x} for x in case.xs[place::3]])
+    written(folder / "part.jsonl", [{"x": x} for x in case.xs[place::3]])
     return case.cost("plan.json", "--messages", "part.jsonl", "--source", case.sources[place])["spt"]
 
 
@@ -142,7 +142,7 @@ def test_a_plan_from_a_plan_changes_what_is_worth_it(
     assert (found["epoch"], found["kept"] is not None) == (1, True)
     assert {c.id: set(c.tree) for c in same.channels} == {c.id: set(c.tree) for c in old.channels}
     gone, new = str(case.profiles.pop(0)["id"]), {**case.profiles[0], "id": "new", "gateway": case.names[-1]}
-    _written(tmp_path / "p.jsonl", [*case.profiles, new])
+    written(tmp_path / "p.jsonl", [*case.profiles, new])
     out, told = case.run("plan", "--channels", "4", *words, "--out", "next.json")
     after = Plan.from_json((tmp_path / "next.json").read_text())
     assert (after.epoch, json.loads(out)["epoch"]) == (2, 2)

@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,8 +26,8 @@ from semcast.pipeline.statistics import sampled
 from semcast.planning.plan import Plan
 from semcast.protocol.coordinator.commissions import Commission
 from semcast.trees.generators import generate
-from tests.laws.test_commission_laws import order_of
-from tests.pipeline.overlays import client, overlay
+from tests.laws.plan_orders import order_of
+from tests.pipeline.overlays import client, overlay, until
 
 pytestmark = [pytest.mark.spark, pytest.mark.system]
 PATIENT = "planner_s = 600"
@@ -75,13 +74,6 @@ class Watched:
 
 def status(here: BlockingClient) -> dict[str, object]:
     return here.ask("status", of="c0")  # type: ignore[no-any-return]
-
-
-def until(true: Callable[[], object], patience_s: float = 120.0) -> None:
-    end = time.monotonic() + patience_s
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def reorganise(here: BlockingClient) -> dict[str, object]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.test_without_java import path_without_java
+from tests.pipeline.programs import path_without_java
 
 pytestmark = pytest.mark.spark
 

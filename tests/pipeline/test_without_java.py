@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.pipeline.programs import path_without_java
 
 pytestmark = pytest.mark.spark
 
@@ -32,16 +33,6 @@ print(json.dumps({
     "sum": sum(row.id for row in spark.range(10).mapInArrow(double, "id long").collect()),
 }))
 """
-
-
-def path_without_java(folder: Path) -> str:
-    """A PATH that holds what Spark's start scripts call, and nothing else."""
-    folder.mkdir()
-    for name in ("bash", "cat", "dirname", "head", "ps", "uname"):
-        program = shutil.which(name)
-        if program is not None:
-            (folder / name).symlink_to(program)
-    return str(folder)
 
 
 def test_spark_runs_where_no_java_is_installed(tmp_path: Path) -> None:

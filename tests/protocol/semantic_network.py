@@ -23,6 +23,10 @@ from semcast.protocol.wire.frames.semantic import (
 
 Link = tuple[str, str]
 
+FIGURE_4_1 = [("1", "3"), ("2", "3"), ("3", "4"), ("4", "5"), ("4", "6"), ("4", "7"), ("7", "8"), ("7", "9")]
+"""Nine routers, eight links. The figure itself is lost; this fits all that the text says of it: the producers are at 1
+and 2, Alice is at 6, Bob at 8; Bob's interest absorbs Alice's at 4, and nobody is at 5 and 9."""
+
 
 class SemanticNetwork:
     """Routers, and users and producers that hang on them; frames travel as bytes."""
@@ -127,3 +131,8 @@ def overlay(links: Sequence[Link]) -> dict[str, dict[str, TreePorts]]:
         near.setdefault(a, []).append(b)
         near.setdefault(b, []).append(a)
     return {name: dict(acyclic(sorted(others))) for name, others in sorted(near.items())}
+
+
+def packet(*names: str) -> str:
+    ns = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+    return f"<rdf:Description {ns}>{''.join(f'<{name}/>' for name in names)}</rdf:Description>"

@@ -151,6 +151,45 @@ def test_answers_are_cut_into_batches() -> None:
 # --- gateways that are away
 
 
+def back_on_a_tree(source: Node) -> None:
+    """``g1`` was away, message 7 was for it, and it is back before that is durable."""
+    profiles = {"a": ("g0",), "b": ("g1",)}
+    play(source, ("c", switch(2, planned(OTHER, (0,)), profiles=profiles, absent=("g1",))), ("c", lease(2)))
+    play(source, ("pub", publish(6, "b")))
+    play(source, ("c", switch(3, planned(("c2", 3)), profiles=profiles)), ("c", lease(3)))
+
+
+def test_a_gateway_gets_no_counts_before_what_it_is_owed_off_all_trees_is_durable(source: Node) -> None:
+    """By counts it would be through with all trees, and take what no tree carries for nothing."""
+    back_on_a_tree(source)
+    numbers, caught = ask(source, 0, gateway="g1")
+    assert numbers == [2, 4]
+    assert (caught.through, caught.more, caught.counts) == (6, True, ())
+    assert ask(source, 0)[1].counts, "g0 was on trees all the time"
+    log_and_sync(source, 7)
+    numbers, caught = ask(source, 6, gateway="g1")
+    assert numbers == [7]
+    assert (caught.through, caught.more, caught.counts) == (7, False, ((("c2", 3), 0),))
+
+
+def test_a_gateway_that_knows_nothing_begins_behind_what_it_is_owed_off_all_trees(source: Node) -> None:
+    back_on_a_tree(source)
+    assert play(source, ("g1", Fetch("g1", 7, None))) == []
+    log_and_sync(source, 7)
+    assert ask(source, None, gateway="g1")[1].through == 7
+
+
+def test_messages_on_a_tree_that_was_given_up_before_they_were_durable_are_fetched(source: Node) -> None:
+    play(source, ("pub", publish(6, "a")))
+    play(source, ("c", switch(2, planned(OTHER), profiles={"a": ("g0",)})), ("c", lease(2)))
+    play(source, ("c", install(2, entry(OTHER, None, {"m": 3}))))  # the first tree is gone
+    assert ask(source, 6)[1].counts == ()
+    log_and_sync(source, 7)
+    numbers, caught = ask(source, 6)
+    assert numbers == [7]
+    assert caught.counts == ((OTHER, 0),)
+
+
 def test_what_an_absent_gateway_is_owed_is_logged_and_fetched_later(source: Node) -> None:
     profiles = {"a": ("g0",), "b": ("g1",)}
     play(source, ("c", switch(2, planned(OTHER, (0,)), profiles=profiles, absent=("g1",))), ("c", lease(2)))

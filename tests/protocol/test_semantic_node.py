@@ -31,7 +31,7 @@ from semcast.protocol.wire.frames.semantic import Interest, Packet
 from semcast.sim.stores import MemoryLog, MemoryNotes
 from semcast.trees.topology import Broker, Link, Topology
 from tests.protocol.playbook import frames, only, play, results, sends, tick
-from tests.protocol.test_semantic_router import packet
+from tests.protocol.semantic_network import packet
 
 LINE = Topology.of(
     [Broker("s", roles=("source",)), Broker("m"), Broker("g", roles=("gateway",))], [Link("s", "m"), Link("m", "g")]

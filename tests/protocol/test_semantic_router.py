@@ -13,16 +13,7 @@ from semcast.protocol.semnet.router import ROLES, RouterSettings
 from semcast.protocol.semnet.trees import router_trees, source_trees, tree_of
 from semcast.protocol.wire.frames.semantic import Interest, Offer, Packet, Shed
 from semcast.trees.topology import Broker, Link, Topology
-from tests.protocol.semantic_network import SemanticNetwork, overlay
-
-FIGURE_4_1 = [("1", "3"), ("2", "3"), ("3", "4"), ("4", "5"), ("4", "6"), ("4", "7"), ("7", "8"), ("7", "9")]
-"""Nine routers, eight links. The figure itself is lost; this fits all that the text says of it: the producers are at 1
-and 2, Alice is at 6, Bob at 8; Bob's interest absorbs Alice's at 4, and nobody is at 5 and 9."""
-
-
-def packet(*names: str) -> str:
-    ns = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
-    return f"<rdf:Description {ns}>{''.join(f'<{name}/>' for name in names)}</rdf:Description>"
+from tests.protocol.semantic_network import FIGURE_4_1, SemanticNetwork, overlay, packet
 
 
 def figure_4_1(**settings: RouterSettings) -> SemanticNetwork:

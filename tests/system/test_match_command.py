@@ -68,7 +68,9 @@ def test_ctrl_c_ends_it_without_a_traceback_or_a_half_written_result(tmp_path: P
         line = process.stderr.readline()
         assert line, f"it ended early: {seen}"
         seen += line
-    time.sleep(3)
+    while not any((tmp_path / ".out.jsonl.parts").rglob("part-*")):  # which the job's first task writes to
+        assert process.poll() is None, "it ended early"
+        time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, rest = process.communicate(timeout=120)
     assert process.returncode == 130, seen + rest

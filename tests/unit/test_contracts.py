@@ -1,4 +1,7 @@
-"""The layer law is only as good as its list of packages, and an installation as its list of dependencies."""
+"""The layer law is only as good as its list of packages, and an installation as its list of dependencies.
+
+Tests keep a law of their own: what two of them share is in a module that holds no tests.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 CORE = {"model", "profiles", "matching", "channels", "trees", "planning", "protocol"}
@@ -53,8 +58,41 @@ def test_everything_imported_is_a_declared_dependency() -> None:
 def imported() -> Iterator[str]:
     """The top-level names that modules of semcast import, in functions too."""
     for path in (ROOT / "src").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Import):
-                yield from (alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                yield node.module.partition(".")[0]
+        for name in imports_of(path.read_text()):
+            if not name.startswith("."):
+                yield name.partition(".")[0]
+
+
+def imports_of(program: str) -> Iterator[str]:
+    """All that a program imports: ``a.b`` of ``import a.b``, ``a.b.c`` of ``from a.b import c``."""
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ("." * node.level + f"{node.module or ''}.{alias.name}" for alias in node.names)
+
+
+def imported_test_modules(program: str) -> list[str]:
+    return [name for name in imports_of(program) if any(part.startswith("test_") for part in name.split("."))]
+
+
+def test_no_module_imports_a_test_module() -> None:
+    """Else a fixture of one becomes a fixture of the other, and a failure there hides the tests here."""
+    found = {path: imported_test_modules(path.read_text()) for path in (ROOT / "tests").rglob("*.py")}
+    assert len(found) > 300
+    assert {str(path.relative_to(ROOT)): names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from tests.laws.test_change_laws import topologies",
+        "from tests.laws import overlays, test_change_laws",
+        "import tests.laws.test_change_laws as laws",
+        "from .test_change_laws import topologies",
+        "def late():\n    from tests.laws.test_change_laws import topologies",
+    ],
+)
+def test_every_way_to_import_a_test_module_is_seen(program: str) -> None:
+    assert imported_test_modules(program)
+    assert not imported_test_modules(program.replace("test_change_laws", "overlays"))

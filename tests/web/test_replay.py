@@ -12,7 +12,7 @@ import pytest
 
 from semcast.dashboard import Recording
 from tests.live.http.browser import Page
-from tests.web.test_page import SHOTS, js, typed
+from tests.web.pages import SHOTS, js, typed
 from tests.web.world import Served
 
 pytestmark = pytest.mark.system

@@ -12,7 +12,7 @@ import pytest
 from tests.live.http.browser import Page
 from tests.live.overlays import CALM
 from tests.pipeline.overlays import running
-from tests.web.test_page import SAYS, SHOTS, js, opened, typed, walk
+from tests.web.pages import SAYS, SHOTS, js, opened, typed, walk
 from tests.web.world import Served, clients_of
 
 pytestmark = pytest.mark.system

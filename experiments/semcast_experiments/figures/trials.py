@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -18,6 +17,7 @@ from multiprocessing import active_children
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from semcast.cli.workers import end_with
 from semcast_experiments.figures.dependencies import code_digest
 
 CaseT = TypeVar("CaseT", bound=NamedTuple)
@@ -74,7 +74,7 @@ def _measured(
         yield from ((case, _timed(measure, case)) for case in cases)
         return
     before = set(active_children())
-    workers = ProcessPoolExecutor(jobs, initializer=_end_with, initargs=(os.getpid(),))
+    workers = ProcessPoolExecutor(jobs, initializer=end_with, initargs=(os.getpid(),))
     done = False
     try:
         under_way = {workers.submit(_timed, measure, case): case for case in _longest_first(cases)}
@@ -96,17 +96,6 @@ def _longest_first(cases: Sequence[CaseT]) -> list[CaseT]:
     found = list(reversed(cases))
     found.sort(key=lambda case: -int(getattr(case, "brokers", 0)))  # stable
     return found
-
-
-def _end_with(parent: int) -> None:
-    """End this process when the one that started it is gone, killed too: nobody would take what it finds."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _timed(measure: Callable[[CaseT], list[RowT]], case: CaseT) -> tuple[list[RowT], float]:

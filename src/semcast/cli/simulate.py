@@ -14,6 +14,7 @@ import typer
 
 from semcast.cli import render
 from semcast.cli.options import Json
+from semcast.cli.workers import end_with
 from semcast.model import SemcastError
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _outcomes(scenario: Scenario | None, seeds: range) -> Iterator[Outcome]:
     from semcast.sim.random_runs import outcome
 
     workers = min(os.cpu_count() or 1, len(seeds))
-    pool = ProcessPoolExecutor(workers, initializer=_begin_work)
+    pool = ProcessPoolExecutor(workers, initializer=_begin_work, initargs=(os.getpid(),))
     left = iter(seeds)
     pending: set[Future[Outcome]] = set()
     try:
@@ -150,9 +151,13 @@ def _outcomes(scenario: Scenario | None, seeds: range) -> Iterator[Outcome]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _begin_work() -> None:
-    """Ctrl-C is for the parent. And what is loaded stays: looking for garbage in it would take a tenth of the time."""
+def _begin_work(parent: int) -> None:
+    """Ctrl-C is for the parent, and its end is the end here too.
+
+    What is loaded stays: looking for garbage in it would take a tenth of the time.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(parent)
     gc.freeze()
     gc.set_threshold(_GARBAGE)
 

@@ -14,7 +14,7 @@ from semcast.channels.hierarchy import (
 )
 from semcast.channels.overlap import Overlap, overlap
 from semcast.channels.selectivity import Selectivity
-from tests.laws.test_channel_laws import matches_of
+from tests.laws.channel_worlds import matches_of
 
 TABLE_1 = np.array(
     [

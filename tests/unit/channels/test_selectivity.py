@@ -7,7 +7,7 @@ import pytest
 
 from semcast.channels.overlap import overlap
 from semcast.channels.selectivity import Selectivity, Window
-from tests.laws.test_channel_laws import matches_of
+from tests.laws.channel_worlds import matches_of
 
 
 def test_the_oldest_samples_slide_out() -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from semcast.cli import doctor
-from tests.unit.cli.test_commands import Run
-from tests.unit.cli.test_commands import run as run
+from tests.unit.cli.runs import Run
 
 
 def states(text: str) -> dict[str, str]:

@@ -10,8 +10,7 @@ import pytest
 from semcast.protocol.client.subscriber import Subscriber
 from semcast.protocol.contract import Command, Event
 from semcast.protocol.results import Delivered
-from tests.unit.cli.test_commands import Run
-from tests.unit.cli.test_commands import run as run
+from tests.unit.cli.runs import Run
 
 SMALL = """
 duration_s = 5

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from semcast.trees.topology import Topology
-from tests.unit.cli.test_commands import Run
-from tests.unit.cli.test_commands import run as run
-from tests.unit.trees.test_imports import NETWORKX
+from tests.unit.cli.runs import Run
+from tests.unit.trees.graphml import NETWORKX
 
 WAXMAN = ["topology", "--kind", "waxman", "--brokers", "30"]
 
@@ -39,7 +38,7 @@ def test_the_summary_is_json(run: Run, tmp_path: Path) -> None:
     out, picture = tmp_path / "t.json", tmp_path / "t.svg"
     _, text, err = run(*WAXMAN, "--sources", "2", "--json", "--out", str(out), "--draw", str(picture))
     found = json.loads(text)
-    assert found.pop("seconds") >= 0
+    assert 0 <= found.pop("seconds") < 60
     assert found.pop("peak_memory_mb") > 10
     assert found.pop("parameters").keys() == {"alpha", "beta"}
     assert 2 < found.pop("diameter_hops") < 10
@@ -135,7 +134,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     monkeypatch.chdir(tmp_path)
     code, out, err = run("topology", *words)
     assert (code, out) == (1, "")
-    assert f"error: {what}" in err or what in err
+    assert what in err.partition("error: ")[2]
     assert list(tmp_path.iterdir()) == []
 
 

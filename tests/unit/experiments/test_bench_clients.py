@@ -40,6 +40,7 @@ def test_ratios_are_medians_of_each_rounds_ratio() -> None:
     peer = [Stint(100, 1.0, 1.0, 0.0), Stint(100, 1.0, 1.0, 0.0), Stint(100, 1.0, 1.0, 0.0)]
     record = publish._record(own, peer)
     assert (record["ratio"], record["ratio_cpu"]) == (2.0, 6.0)
+    assert [(one["messages"], one["wall_s"]) for one in record["rounds"]] == [(100, 1.0), (300, 1.0), (400, 2.0)]
     assert "ratio" not in publish._record(own, None)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from semcast.server.delays import MeasuredDelays
 from semcast.trees.generators import generate
 from semcast.trees.topology import Broker, Link, Topology
-from tests.laws.test_commission_laws import order_of
+from tests.laws.plan_orders import order_of
 
 PAIR = Topology.of([Broker("a"), Broker("b"), Broker("c")], [Link("a", "b", 2.0, 40.0), Link("c", "b", 1.0, 7.0)])
 

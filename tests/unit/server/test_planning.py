@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from semcast.protocol.wire.frames import AnyFrame, FoundPlan, OrderPlan
 from semcast.protocol.wire.framing import FrameError
 from semcast.server.planning import HERE, Planning
 from semcast.trees.generators import generate
-from tests.laws.test_commission_laws import order_of, reorganisation
+from tests.laws.plan_orders import order_of, reorganisation
 
 OVERLAY = generate("waxman", 12, np.random.default_rng(5), degree=3.0)
 
@@ -64,6 +65,13 @@ class Host:
         assert self.sent[-1][0] == planners[0]
         return self.sent[-1][1]
 
+    async def idle(self) -> None:
+        """Wait until nobody works on a plan any more, and the loop has heard all that was found."""
+        while busy := [thread for thread in threading.enumerate() if thread.name == "semcast-plan"]:
+            for thread in busy:
+                # Its result is scheduled before it ends, and so comes before the word that it has ended.
+                await asyncio.to_thread(thread.join)
+
     async def planned_here(self) -> None:
         await self.until(lambda: self.made or self.failed)
         assert (self.planning.planned_by, self.failed) == (HERE, [])
@@ -87,7 +95,7 @@ def test_a_reorganisation_is_ordered_from_who_offered_and_its_plan_is_taken() ->
         host.planning.lost("a")  # it has done what it was asked for
         await host.until(lambda: host.made)
         assert host.planning.planned_by == "a"
-        await asyncio.sleep(0.05)
+        await host.idle()
         assert host.made == [PlanMade(order.number, order.made())]
         assert len(host.sent) == 1
 
@@ -129,7 +137,7 @@ def test_a_reorganisation_whose_planner_fails_is_made_here(trouble: str) -> None
             host.planning.found("a", answers[trouble])
         await host.planned_here()
         host.planning.found("a", FoundPlan(frame.number, found.packed()))
-        await asyncio.sleep(0.05)
+        await host.idle()
         assert [(event.number, event.made.deployment.plan) for event in host.made] == [(order.number, found.plan)]
         assert {about["planner"] for _, about in host.events} == {"a"}
         told = [what for what, _ in host.events]
@@ -145,7 +153,7 @@ def test_when_a_planner_goes_the_next_one_gets_the_order() -> None:
         host.planning.lost("a")
         assert host.sent[1:] == [("b", frame)]
         host.planning.found("a", FoundPlan(frame.number, b"late, and of nobody"))
-        await asyncio.sleep(0.05)
+        await host.idle()
         assert not host.made
         assert "planner failed" not in [what for what, _ in host.events]
         host.planning.found("b", FoundPlan(frame.number, found.packed()))
@@ -163,7 +171,7 @@ def test_an_order_that_is_overtaken_by_another_is_not_waited_for() -> None:
         host.planning.found("a", FoundPlan(frame.number, found.packed()))
         host.planning.lost("a")
         await host.planned_here()
-        await asyncio.sleep(0.05)
+        await host.idle()
         assert [event.number for event in host.made] == [5]
 
     run(test)
@@ -174,8 +182,7 @@ def test_of_two_orders_that_are_made_here_only_the_later_ends_in_a_plan() -> Non
         host, (order, found) = Host(), reorganisation(OVERLAY, "semcast")
         host.planning.make(order_of(OVERLAY, "masked", dict(order.wanted), 3, number=5))
         host.planning.make(order)
-        await host.until(lambda: len(host.made) > 1 or host.planning.planned_by)
-        await asyncio.sleep(0.3)
+        await host.idle()
         assert [(event.number, event.made.deployment.plan) for event in host.made] == [(order.number, found.plan)]
 
     run(test)

@@ -7,6 +7,7 @@ import pytest
 from semcast.trees.imports import Edge, Network, Node, cleaned, read_graphml
 from semcast.trees.imports.network import great_circle_km
 from semcast.trees.topology import Link, TopologyError
+from tests.unit.trees.graphml import NETWORKX
 
 ZOO = """<?xml version="1.0" encoding="utf-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -27,20 +28,6 @@ ZOO = """<?xml version="1.0" encoding="utf-8"?>
   </graph>
 </graphml>"""
 
-NETWORKX = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-  <key id="d1" for="edge" attr.name="weight" attr.type="double"/>
-  <key id="d2" for="edge" attr.name="delay_ms" attr.type="double"/>
-  <key id="d3" for="node" attr.name="x" attr.type="double"/>
-  <key id="d4" for="node" attr.name="y" attr.type="double"/>
-  <graph edgedefault="directed">
-    <node id="n0"><data key="d3">10</data><data key="d4">10</data></node>
-    <node id="n1"><data key="d3">30</data><data key="d4">10</data></node>
-    <node id="n10"><data key="d3">30</data><data key="d4">25</data></node>
-    <edge source="n0" target="n1"><data key="d1">3</data><data key="d2">7</data></edge>
-    <edge source="n1" target="n0"><data key="d1">2</data><data key="d2">9</data></edge>
-    <edge source="n10" target="n1"/>
-  </graph>
-</graphml>"""
 
 YED = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
   <key for="node" id="d6" yfiles.type="nodegraphics"/>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
@@ -76,6 +76,7 @@ def _record(own: list[Stint], peer: list[Stint] | None) -> dict[str, Any]:
         "cpu_us_per_message": round(median(1e6 / one.per_cpu_second for one in own), 2),
         "cpu_share": round(median(one.cpu_s / one.wall_s for one in own), 2),
         "waited_share": round(median(one.waited_s / one.wall_s for one in own), 2),
+        "rounds": [asdict(one) for one in own],
     }
     if peer is not None:
         pairs = list(zip(own, peer, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -66,6 +67,7 @@ def _record(own: list[Lap], peer: list[Lap] | None) -> dict[str, Any]:
         "cpu_share": round(median(lap.cpu_s / lap.wall_s for lap in own), 2),
         "waited_share": round(median(lap.waited_s / lap.wall_s for lap in own), 2),
         "lost": sum(lap.lost for lap in own),
+        "rounds": [asdict(lap) for lap in own],
     }
     if peer is not None:
         for key, figure in (("ratio", _per_second), ("ratio_cpu", _per_cpu_second)):

@@ -86,6 +86,8 @@ class Source:
         self._counts: dict[Key, dict[int, int]] = {}
         self._ways: dict[Key, _Way] = {}
         self._closing: dict[Key, int] = {}
+        self._off_trees: dict[int, int] = {}
+        """Gateway's bit → through here it may be owed messages that no open tree carries."""
         self._acked: dict[Key, int] = {}
         self._floor = log.trimmed
         self._told_of = log.trimmed
@@ -117,6 +119,7 @@ class Source:
         self.previous, self.since = (old.epoch if old else 0), self.log.end
         if old is not None:
             self._closing |= {key: self.since for key in old.trees if key not in self.following.trees}
+            self._off_trees |= {old.bits[gateway]: self.since for gateway in old.absent}
         scheme = scheme_of(switch.scheme)
         for key, tree in self.following.trees.items():
             self._counts.setdefault(key, {})
@@ -337,6 +340,8 @@ class Source:
     def close(self, known: Container[Key]) -> None:
         """Old trees that the broker here does not know any more need no tallies."""
         for key in [key for key in self._closing if key not in known]:
+            for bit in self._ways[key].gateways:
+                self._off_trees[bit] = max(self._closing[key], self._off_trees.get(bit, 0))
             del self._closing[key], self._counts[key], self._ways[key], self.carried[key]
 
     def ack(self, ack: Ack) -> list[Command]:
@@ -374,6 +379,12 @@ class Source:
         open_keys = [key for key in open_keys if bit in self._ways[key].gateways]
         counts = tuple((key, self._counts.get(key, {}).get(bit, 0)) for key in open_keys)
         known = self._known.get(fetch.gateway, self.since)
+        if self.sent < self._off_trees.get(bit, 0):
+            # Some of what is not durable yet comes over no tree: counts of open trees would hide that it is missing.
+            if fetch.first is None:
+                return []  # it asks again
+            if fetch.through is None:
+                fetch = msgspec.structs.replace(fetch, through=self.sent)
         return self._repairs.fetch(fetch, bit, self.sent, known, (self.epoch, self.since, counts))
 
     def fill(self, fill: Fill) -> list[Command]:

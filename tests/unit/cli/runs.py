@@ -1,0 +1,7 @@
+"""A command that runs in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Run = Callable[..., tuple[int, str, str]]
