@@ -16,7 +16,7 @@ from semcast.sim.scenario import Network, Production, Scenario
 from semcast.storage.log import SqliteLog
 from semcast.storage.notes import SqliteNotes
 from tests.simulator.crossroads import at_gateways, scenario
-from tests.simulator.test_broken_protocols import (
+from tests.simulator.mutants import (
     MISSED,
     NEEDLESS,
     QUIET,

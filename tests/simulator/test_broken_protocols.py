@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import msgspec
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ from semcast.protocol.broker import forwarding
 from semcast.protocol.broker.acks import AckTable, Positions
 from semcast.protocol.broker.broker import Broker, Forwarded, Table, narrowed
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Command, CommitStore, Event, Send, Sync
+from semcast.protocol.contract import Command, CommitStore, Event
 from semcast.protocol.coordinator.coordinator import Coordinator
 from semcast.protocol.coordinator.leadership import Leadership, Verdict
 from semcast.protocol.coordinator.ledger import Ledger
@@ -26,39 +23,16 @@ from semcast.protocol.results import Delivered
 from semcast.protocol.source.followed_plan import Following, Routed
 from semcast.protocol.source.source import Source
 from semcast.protocol.wire.data_view import Links
-from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
+from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Leg, Progress, Tally
 from semcast.sim.faults import Crash, Loss, Partition, Pause, StoreCut, StoreSlow
 from semcast.sim.scenario import Coordinators, Network, Production, Publishers, Scenario
 from semcast.sim.simulation import Simulation
 from semcast.sim.stores import MemoryCoordinatorStore
 from tests.history.witness import finished, recorded
 from tests.simulator.crossroads import at_gateways, scenario
-
-Patch = pytest.MonkeyPatch
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A way to break the protocol, a run in which that matters, and the law that has to find it out."""
-
-    broken: Callable[[Patch], None]
-    run: Scenario
-    law: str
-
+from tests.simulator.mutants import MISSED, NEEDLESS, QUIET, Mutant, Patch, acks_before_the_sync, broken_laws
 
 # --- what the source does wrong
-
-
-def acks_before_the_sync(patch: Patch) -> None:
-    plain = Source.publish
-
-    def publish(self: Source, publish: Publish, sender: str, now: float) -> list[Command]:
-        commands = plain(self, publish, sender, now)
-        last = publish.first + len(publish.messages) - 1
-        early = Send(sender, Published(publish.origin, last, self.log.end))
-        return [*commands, early] if any(isinstance(command, Sync) for command in commands) else commands
-
-    patch.setattr(Source, "publish", publish)
 
 
 def forgets_a_mask_bit(patch: Patch) -> None:
@@ -241,8 +215,6 @@ def keeps_its_term_after_an_unknown_commit(patch: Patch) -> None:
     patch.setattr(Leadership, "spend", spend)
 
 
-QUIET, MISSED, NEEDLESS = "calm runs are quiet", "nothing is missed", "gaps have a reason"
-
 PROMISES = {MISSED: "nothing is missed", "once": "once", "acked is durable": "acknowledged is durable"}
 """The laws that are about what clients see, and what the checker of histories calls them."""
 
@@ -374,10 +346,6 @@ MUTANTS = {
         ),
     ]
 }
-
-
-def broken_laws(run: Scenario) -> set[str]:
-    return {found.law for found in Simulation(run, 1).run().violations}
 
 
 @pytest.mark.parametrize("production", [None, Production()], ids=["frames", "production"])

@@ -71,6 +71,7 @@ class Host:
             for thread in busy:
                 # Its result is scheduled before it ends, and so comes before the word that it has ended.
                 await asyncio.to_thread(thread.join)
+        await asyncio.to_thread(lambda: None)  # a thread may have ended before anybody looked
 
     async def planned_here(self) -> None:
         await self.until(lambda: self.made or self.failed)
