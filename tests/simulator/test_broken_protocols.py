@@ -24,9 +24,11 @@ from semcast.protocol.gateway.register import Register
 from semcast.protocol.gateway.sessions import Session
 from semcast.protocol.results import Delivered
 from semcast.protocol.source.followed_plan import Following, Routed
+from semcast.protocol.source.outlet import Outgoing, Outlet
+from semcast.protocol.source.planned_outlet import PlannedOutlet
 from semcast.protocol.source.source import Source
 from semcast.protocol.wire.data_view import Links
-from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Leg, Progress, Publish, Published, Tally
+from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Progress, Publish, Published, Tally
 from semcast.sim.faults import Crash, Loss, Partition, Pause, StoreCut, StoreSlow
 from semcast.sim.scenario import Coordinators, Network, Production, Publishers, Scenario
 from semcast.sim.simulation import Simulation
@@ -52,7 +54,7 @@ class Mutant:
 def acks_before_the_sync(patch: Patch) -> None:
     plain = Source.publish
 
-    def publish(self: Source, publish: Publish, sender: str, now: float) -> list[Command]:
+    def publish(self: Source[Outlet], publish: Publish, sender: str, now: float) -> list[Command]:
         commands = plain(self, publish, sender, now)
         last = publish.first + len(publish.messages) - 1
         early = Send(sender, Published(publish.origin, last, self.log.end))
@@ -73,16 +75,16 @@ def forgets_a_mask_bit(patch: Patch) -> None:
 
 
 def is_silent_when_idle(patch: Patch) -> None:
-    plain = Source.tick
+    plain = PlannedOutlet.tick
 
-    def tick(self: Source, now: float) -> list[Data | Leg | Tally]:
-        return plain(self, now) if self._told != self.sent else []
+    def tick(self: PlannedOutlet, sent: int, now: float) -> list[Outgoing]:
+        return plain(self, sent, now) if self._told != sent else []
 
-    patch.setattr(Source, "tick", tick)
+    patch.setattr(PlannedOutlet, "tick", tick)
 
 
 def needs_no_lease(patch: Patch) -> None:
-    patch.setattr(Source, "leased", lambda self, now: self.following is not None)
+    patch.setattr(PlannedOutlet, "leased", lambda self, now: self.following is not None)
 
 
 def trims_what_one_gateway_has(patch: Patch) -> None:
@@ -94,8 +96,12 @@ def trims_what_one_gateway_has(patch: Patch) -> None:
 
 
 def never_closes_a_tree(patch: Patch) -> None:
-    plain = Source._tally
-    patch.setattr(Source, "_tally", lambda self, key: msgspec.structs.replace(plain(self, key), final=False))
+    plain = PlannedOutlet._tally
+
+    def tally(self: PlannedOutlet, key: Key, sent: int, bit: int | None = None) -> Tally:
+        return msgspec.structs.replace(plain(self, key, sent, bit), final=False)
+
+    patch.setattr(PlannedOutlet, "_tally", tally)
 
 
 # --- what brokers and gateways do wrong
