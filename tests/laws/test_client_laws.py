@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from semcast.net.view import LIVE
 from semcast.protocol.contract import Received, Send, Sync, Synced, Tick
 from semcast.protocol.node import Node
+from semcast.protocol.planned_node import planned_node
 from semcast.protocol.wire.codec import decode, encode
 from semcast.protocol.wire.frames import Live
 from semcast.protocol.wire.framing import FrameError
@@ -27,7 +28,7 @@ MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 def started(store: BrokerStore) -> Node:
     """Source ``s`` and gateway 0 in one, following a plan under a lease."""
-    node = Node(
+    node = planned_node(
         "s", neighbours=["m"], coordinators=["c"], settings=LIVE, notes=store.notes, log=store.log, gateway=True,
         streams=STREAMS, incarnation=store.incarnation,
     )  # fmt: skip

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from semcast.protocol.semnet.node import SemanticNode
 from semcast.protocol.semnet.router import SemanticRouter
 from semcast.server.config import read_config
 from semcast.server.embedded import Embedded
@@ -54,9 +53,9 @@ async def network(folder: Path, topology: Topology, config: str = CONFIG) -> Asy
 
 
 def router(whole: Embedded, name: str) -> SemanticRouter:
-    node = whole.brokers[name].node
-    assert isinstance(node, SemanticNode)
-    return node.router
+    found = whole.brokers[name].node.router
+    assert found is not None
+    return found
 
 
 def quiet(whole: Embedded) -> bool:

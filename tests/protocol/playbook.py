@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from semcast.model.message import Message, ProfileText, packed
 from semcast.protocol.contract import Command, Event, Machine, Note, Received, Send, Synced, Tick
 from semcast.protocol.node import Node
+from semcast.protocol.planned_node import planned_node
 from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (
@@ -194,7 +195,7 @@ def source_node(
     in_bytes: bool = False,
 ) -> Node:
     """The node ``s``: a source whose only neighbour is ``m``."""
-    return Node(
+    return planned_node(
         "s", neighbours=["m"], coordinators=["c"], settings=settings, notes=notes or MemoryNotes(),
         log=log if log is not None else MemoryLog(), incarnation=incarnation, streams=streams, in_bytes=in_bytes,
     )  # fmt: skip
@@ -203,14 +204,14 @@ def source_node(
 def gateway_node(
     name: str = "g0", *, notes: MemoryNotes | None = None, settings: Settings = SETTINGS, incarnation: int = 1
 ) -> Node:
-    return Node(
+    return planned_node(
         name, neighbours=["m"], coordinators=["c"], settings=settings, notes=notes or MemoryNotes(), gateway=True,
         incarnation=incarnation,
     )  # fmt: skip
 
 
 def broker_node(name: str = "m", *, notes: MemoryNotes | None = None, incarnation: int = 1) -> Node:
-    return Node(
+    return planned_node(
         name, neighbours=["s", "g0", "g1"], coordinators=["c"], settings=SETTINGS, notes=notes or MemoryNotes(),
         incarnation=incarnation,
     )  # fmt: skip

@@ -9,9 +9,10 @@ import pytest
 from semcast.model.message import Message, ProfileText, packed, unpacked
 from semcast.profiles.semantic import parse
 from semcast.protocol.contract import Command, Congested, Relieved, Synced, Tick
+from semcast.protocol.node import Node
 from semcast.protocol.results import MessagesShed
-from semcast.protocol.semnet.node import SemanticNode
-from semcast.protocol.semnet.source import body_of
+from semcast.protocol.semnet.node import semantic_node
+from semcast.protocol.semnet.outlet import body_of
 from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Stream, Streams
 from semcast.protocol.wire.frames import (
@@ -40,10 +41,10 @@ STREAMS = Streams({"news": Stream(language="semantic"), "other": Stream(language
 SETTINGS = Settings(held=4)
 
 
-def made(name: str, *, incarnation: int = 1, **parts: object) -> SemanticNode:
+def made(name: str, *, incarnation: int = 1, **parts: object) -> Node:
     near = {"s": ["m"], "m": ["s", "g"], "g": ["m"]}[name]
     parts = {"settings": SETTINGS, "notes": MemoryNotes(), "gateway": name == "g", **parts}
-    return SemanticNode(
+    return semantic_node(
         name,
         topology=LINE,
         neighbours=near,
@@ -57,11 +58,11 @@ def profile(text: str, stream: str = "news") -> ProfileText:
     return ProfileText(stream, "semantic", str(parse(text)))
 
 
-def wants(node: SemanticNode, text: str, session: str = "x", at: float = 0.0, **options: object) -> list[Command]:
+def wants(node: Node, text: str, session: str = "x", at: float = 0.0, **options: object) -> list[Command]:
     return play(node, ("client", Attach(session, profile(text), **options)), at=at)  # type: ignore[arg-type]
 
 
-def comes(node: SemanticNode, number: int, name: str = "A", *, by: str = "m", stream: str = "news") -> list[Command]:
+def comes(node: Node, number: int, name: str = "A", *, by: str = "m", stream: str = "news") -> list[Command]:
     """A packet of the source comes by a neighbour."""
     rest = packed(Message(stream, b"", key=f"k{number}"))
     return play(node, (by, Packet(stream, "s", 1, number, packet(name).encode(), rest)))
@@ -74,7 +75,7 @@ def delivered(commands: list[Command], session: str = "x") -> list[int]:
 # --- publishing
 
 
-def published(node: SemanticNode, first: int, *names: str) -> list[Command]:
+def published(node: Node, first: int, *names: str) -> list[Command]:
     messages = tuple(Message("news", packet(name).encode()) for name in names)
     commands = play(node, ("pub", Publish("o", first, messages)))
     assert node.source is not None
@@ -254,4 +255,5 @@ def test_a_durable_session_is_wanted_again_when_its_router_has_fallen() -> None:
 def test_nobody_but_neighbours_can_say_what_routers_say() -> None:
     node = made("m")
     assert play(node, ("client", Interest("news", 1, 1, str(parse("A"))))) == []
+    assert node.router is not None
     assert not node.router.trees["news"].wanted

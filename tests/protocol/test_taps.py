@@ -9,6 +9,7 @@ from semcast.protocol.contract import Command, Handed
 from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.taps import Tap
 from semcast.protocol.node import Node
+from semcast.protocol.planned_node import planned_node
 from semcast.protocol.wire.frames import Attach, Attached, Caught, Deliver, Fill, Progress, Repair, Taken
 from semcast.sim.stores import MemoryNotes
 from tests.protocol.gateways import live
@@ -19,7 +20,7 @@ A = topic("a")
 
 def near_node() -> Node:
     """The gateway ``g0`` with everything of ``s`` through 10, and ``tap`` within its process."""
-    node = Node(
+    node = planned_node(
         "g0", neighbours=["m"], coordinators=["c"], settings=SETTINGS, notes=MemoryNotes(), gateway=True, near={"tap"}
     )
     play(node, ("c", install(1, entry(KEY, "m", bit=0, acks=True), members={1: (KEY,)}, bit=0)))

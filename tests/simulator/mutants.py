@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from semcast.protocol.contract import Command, Send, Sync
+from semcast.protocol.source.outlet import Outlet
 from semcast.protocol.source.source import Source
 from semcast.protocol.wire.frames import Publish, Published
 from semcast.sim.scenario import Scenario
@@ -33,7 +34,7 @@ def broken_laws(run: Scenario) -> set[str]:
 def acks_before_the_sync(patch: Patch) -> None:
     plain = Source.publish
 
-    def publish(self: Source, publish: Publish, sender: str, now: float) -> list[Command]:
+    def publish(self: Source[Outlet], publish: Publish, sender: str, now: float) -> list[Command]:
         commands = plain(self, publish, sender, now)
         last = publish.first + len(publish.messages) - 1
         early = Send(sender, Published(publish.origin, last, self.log.end))

@@ -21,9 +21,10 @@ from semcast.protocol.gateway.register import Register
 from semcast.protocol.gateway.sessions import Session
 from semcast.protocol.results import Delivered
 from semcast.protocol.source.followed_plan import Following, Routed
-from semcast.protocol.source.source import Source
+from semcast.protocol.source.outlet import Outgoing
+from semcast.protocol.source.planned_outlet import PlannedOutlet
 from semcast.protocol.wire.data_view import Links
-from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Leg, Progress, Tally
+from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Progress, Tally
 from semcast.sim.faults import Crash, Loss, Partition, Pause, StoreCut, StoreSlow
 from semcast.sim.scenario import Coordinators, Network, Production, Publishers, Scenario
 from semcast.sim.simulation import Simulation
@@ -47,16 +48,16 @@ def forgets_a_mask_bit(patch: Patch) -> None:
 
 
 def is_silent_when_idle(patch: Patch) -> None:
-    plain = Source.tick
+    plain = PlannedOutlet.tick
 
-    def tick(self: Source, now: float) -> list[Data | Leg | Tally]:
-        return plain(self, now) if self._told != self.sent else []
+    def tick(self: PlannedOutlet, sent: int, now: float) -> list[Outgoing]:
+        return plain(self, sent, now) if self._told != sent else []
 
-    patch.setattr(Source, "tick", tick)
+    patch.setattr(PlannedOutlet, "tick", tick)
 
 
 def needs_no_lease(patch: Patch) -> None:
-    patch.setattr(Source, "leased", lambda self, now: self.following is not None)
+    patch.setattr(PlannedOutlet, "leased", lambda self, now: self.following is not None)
 
 
 def trims_what_one_gateway_has(patch: Patch) -> None:
@@ -68,8 +69,12 @@ def trims_what_one_gateway_has(patch: Patch) -> None:
 
 
 def never_closes_a_tree(patch: Patch) -> None:
-    plain = Source._tally
-    patch.setattr(Source, "_tally", lambda self, key: msgspec.structs.replace(plain(self, key), final=False))
+    plain = PlannedOutlet._tally
+
+    def tally(self: PlannedOutlet, key: Key, sent: int, bit: int | None = None) -> Tally:
+        return msgspec.structs.replace(plain(self, key, sent, bit), final=False)
+
+    patch.setattr(PlannedOutlet, "_tally", tally)
 
 
 # --- what brokers and gateways do wrong

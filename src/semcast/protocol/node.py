@@ -1,48 +1,45 @@
-"""What runs at one broker: forwarding, and maybe a source and a gateway, behind one door."""
+"""What runs at one broker: a carrier of messages, and maybe a source and a gateway, behind one door.
+
+How an overlay is run shows in the parts that a node is made of, and nowhere else: ``planned_node`` composes a node that
+follows plans, ``semnet.node`` one with a semantic router.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from semcast.protocol.broker.broker import Broker
 from semcast.protocol.broker.forwarding import Crossing
+from semcast.protocol.carrier import Carrier
 from semcast.protocol.contract import Command, Congested, Event, Local, Received, Relieved, Send, Synced, Tick
 from semcast.protocol.results import TermRefused
 from semcast.protocol.settings import Settings
-from semcast.protocol.stores import Log, Notes
-from semcast.protocol.streams import Streams
+from semcast.protocol.stores import Notes
 from semcast.protocol.wire.frames import (
-    Ack,
     Append,
     AskSamples,
     Attach,
     Beat,
     Caught,
-    Data,
     Detach,
-    Fetch,
-    Fill,
     Heartbeat,
-    Ingested,
     Install,
     Lease,
-    Leg,
     Live,
     Publish,
     Refused,
     Repair,
     Switch,
     Taken,
-    Tally,
     Welcome,
 )
-from semcast.protocol.wire.frames.semantic import Packet
 
 if TYPE_CHECKING:
     from semcast.protocol.gateway.gateway import Gateway
     from semcast.protocol.semnet.router import SemanticRouter
-    from semcast.protocol.source.source import Outgoing, Source
+    from semcast.protocol.source.outlet import Outlet
+    from semcast.protocol.source.source import Source
 
 _TERM = "term"
 _LEAP = 1 << 20
@@ -56,41 +53,26 @@ class Node:
 
     def __init__(
         self,
-        broker: str,
+        broker: Broker,
         *,
+        crossing: Crossing,
+        carrier: Carrier,
+        source: Source[Outlet] | None,
+        gateway: Gateway | None,
         neighbours: Sequence[str],
         coordinators: Sequence[str],
         settings: Settings,
         notes: Notes,
-        log: Log | None = None,
-        gateway: bool = False,
-        streams: Streams | None = None,
-        incarnation: int = 1,
-        now: float = 0.0,
-        in_bytes: bool = False,
-        near: Container[str] = (),
+        incarnation: int,
+        now: float,
     ) -> None:
-        """``in_bytes``: the source's messages leave as bytes (Passed), which drivers with sockets want.
-
-        ``near``: clients within this process, who take batches (Handed).
-        """
-        self.id = broker
-        self.broker = Broker(broker)
-        self.crossing = Crossing(self.broker)
-        self.source: Source | None = None
-        self.gateway: Gateway | None = None
-        self.router: SemanticRouter | None = None
-        """Under semnet."""
-        # A broker loads only what it is: matching and planning are most of a process, and an interior broker has none.
-        if log is not None:
-            from semcast.protocol.source.source import Source
-
-            self.source = Source(broker, log, notes, settings, incarnation, streams)
-        if gateway:
-            from semcast.protocol.gateway.gateway import Gateway
-
-            self.gateway = Gateway(broker, notes, settings, incarnation, now, streams, near)
+        self.id = broker.me
+        self.broker = broker
+        self.crossing = crossing
+        self.source = source
+        self.gateway = gateway
         self.term = int(notes.get(_TERM) or b"0")
+        self._carrier = carrier
         self._neighbours = list(neighbours)
         self._coordinators = list(coordinators)
         self._settings = settings
@@ -99,7 +81,10 @@ class Node:
         self._heard: dict[str, float] = dict.fromkeys(neighbours, now)
         self._beat_at = float("-inf")
         self._acked_at = now
-        self._in_bytes = in_bytes
+
+    @property
+    def router(self) -> SemanticRouter | None:
+        return self._carrier.router
 
     def handle(self, event: Event, now: float) -> list[Command]:
         match event:
@@ -112,7 +97,7 @@ class Node:
             case Local(sender, held):
                 if sender in self._heard:
                     self._heard[sender] = now
-                return self._settled(self._local(held), now)
+                return self._settled(self._carrier.arrived(held), now)
             case Tick():
                 return self._settled(self._tick(now), now)
             case Synced(through) if self.source is not None:
@@ -126,29 +111,20 @@ class Node:
     # --- frames
 
     def _received(self, sender: str, frame: object, now: float) -> list[Command]:
+        carried = self._carrier.received(sender, frame, now)
+        if carried is not None:
+            return carried
         match frame:
-            case Data() | Leg() | Tally():
-                return self._along(frame, sender, now)
-            case Ack():
-                return self._ack(frame, sender)
             case Install() | Switch() | Lease() | Live() | AskSamples() | Welcome():
                 if self._leaps(frame.term):
                     return [TermRefused(type(frame).__name__, sender, frame.term, self.term)]
-                return self._told(sender, frame, now) if self._of_this_term(frame.term) else []
+                return self._carrier.told(sender, frame, now) if self._of_this_term(frame.term) else []
             case Publish() | Append():
                 if self.source is None:
                     return [Send(sender, Refused(frame.origin, frame.first, f"{self.id} is no source"))]
                 if isinstance(frame, Append):
                     return self.source.append(frame, sender, now)
                 return self.source.publish(frame, sender, now)
-        if self.source is not None:
-            match frame:
-                case Ingested(position):
-                    return self.source.ingested(position)
-                case Fetch():
-                    return self.source.fetch(frame)
-                case Fill():
-                    return self.source.fill(frame)
         return self._for_clients(sender, frame, now)
 
     def _for_clients(self, sender: str, frame: object, now: float) -> list[Command]:
@@ -181,90 +157,33 @@ class Node:
             self._notes.put(_TERM, b"%d" % term)
         return term == self.term
 
-    def _told(
-        self, sender: str, frame: Install | Switch | Lease | Live | AskSamples | Welcome, now: float
-    ) -> list[Command]:
-        match frame:
-            case Install():
-                newer = (frame.term, frame.revision) > self.broker.revision
-                answer = self.broker.install(frame, self._incarnation)
-                if newer and self.gateway is not None:
-                    self.gateway.install(frame, now)
-                if newer and self.source is not None:
-                    self.source.close(self.broker.tables)
-                return [Send(sender, answer)]
-            case Live() if self.gateway is not None:
-                return self.gateway.live(frame)
-            case Switch() if self.source is not None:
-                answers = self.source.switch(frame, sender)
-                self.source.close(self.broker.tables)  # who was cut off switches late: old trees may be gone by then
-                return answers
-            case Lease() if self.source is not None:
-                self.source.lease(frame)
-            case AskSamples() if self.source is not None:
-                return self.source.samples(frame, sender)
-        return []
-
-    def _along(self, frame: Data | Leg | Tally, sender: str | None, now: float) -> list[Command]:
-        forwarded = self.broker.forward(frame, sender)
-        commands = forwarded.commands
-        if self.gateway is not None:
-            for local in forwarded.local:
-                commands += self.gateway.data(local) if isinstance(local, Data) else self.gateway.tally(local, now)
-        return commands
-
-    def _synced(self, source: Source, through: int, now: float) -> list[Command]:
-        """Send what is durable. The gateway here is told at once that it has all of it: it waits for no tally."""
+    def _synced(self, source: Source[Outlet], through: int, now: float) -> list[Command]:
+        """Send what is durable."""
         if self.gateway is None:
             commands, frames = source.synced(through)
-            return commands + self._inject(frames, now)
+            return commands + self._carrier.inject(frames, now)
         found: list[Command] = []
         while source.sent < through:
             before = source.sent
             # A gateway takes no more than its window before it knows that nothing is missing.
             commands, frames = source.synced(min(through, before + self._settings.window // 2))
-            found += commands + self._inject(frames, now)
-            for tally in source.tallies(self.id):
-                found += self.gateway.tally(tally, now)
+            found += commands + self._carrier.inject(frames, now) + self._carrier.injected(now)
             if source.sent == before:
                 break
         return found
-
-    def _inject(self, frames: Iterable[Outgoing], now: float) -> list[Command]:
-        commands: list[Command] = []
-        for frame in frames:
-            assert not isinstance(frame, Packet)  # here messages follow plans
-            if not (self._in_bytes and isinstance(frame, Data)):
-                commands += self._along(frame, None, now)
-                continue
-            for found in self.crossing.begin(frame):
-                commands += self._local(found.frames) if isinstance(found, Local) else [found]
-        return commands
-
-    def _local(self, frames: Iterable[Data]) -> list[Command]:
-        if self.gateway is None:
-            return []
-        return [command for frame in frames for command in self.gateway.data(frame)]
-
-    def _ack(self, ack: Ack, sender: str) -> list[Command]:
-        if ack.at_source:
-            return self.source.ack(ack) if self.source is not None else []
-        if ack.key in self.broker.tables:
-            self.broker.acks.take(ack.key, sender, ack.positions)
-        return []
 
     # --- time
 
     def _tick(self, now: float) -> list[Command]:
         commands: list[Command] = []
         if self.source is not None:
-            commands += self._inject(self.source.tick(now), now)
+            commands += self._carrier.inject(self.source.tick(now), now)
         if self.gateway is not None:
             commands += self.gateway.tick(now)
             commands += self.gateway.asks(self._coordinators, now)
         if now - self._acked_at >= self._settings.ack_s:
             self._acked_at = now
-            commands += self._acks()
+            commands += self._carrier.acknowledge()
             if self.source is not None:
                 commands += self.source.trim()  # where no gateway is on a tree, nobody acknowledges
         if now - self._beat_at >= self._settings.beat_s:
@@ -272,15 +191,7 @@ class Node:
             beat, heartbeat = Beat(now), self._heartbeat(now)
             commands += [Send(neighbour, beat) for neighbour in self._neighbours]
             commands += [Send(coordinator, heartbeat) for coordinator in self._coordinators]
-        return commands
-
-    def _acks(self) -> list[Command]:
-        if self.gateway is not None:
-            positions = self.gateway.ack()
-            for key, table in self.broker.tables.items():
-                if table.entry.acks and table.entry.bit is not None:
-                    self.broker.acks.take(key, self.id, positions)
-        return self.broker.acks.upwards(self.broker.tables)
+        return commands + self._carrier.tick(now)
 
     def _heartbeat(self, now: float) -> Heartbeat:
         down = tuple(name for name, at in self._heard.items() if now - at > self._settings.dead_s)
@@ -300,8 +211,6 @@ class Node:
 
     def _settled(self, commands: list[Command], now: float) -> list[Command]:
         """Frames to this very broker never leave it."""
-        if not commands:
-            return commands
         done: list[Command] = []
         todo = commands
         while todo:
@@ -312,6 +221,7 @@ class Node:
                 else:
                     done.append(command)
             todo = local
+        done += self._carrier.conclude(now)
         return done
 
     def state(self) -> dict[str, object]:

@@ -13,6 +13,7 @@ from semcast.protocol.wire.framing import fitting
 
 if TYPE_CHECKING:
     from semcast.protocol.gateway.gateway import Gateway
+    from semcast.protocol.source.outlet import Outlet
     from semcast.protocol.source.source import Source
     from semcast.server.broker import BrokerHost
 
@@ -35,7 +36,7 @@ def answer_of(host: BrokerHost, ask: Ask) -> Answer:
     return Answer(ask.request, b"", f"a broker cannot be asked for {ask.what!r}; ask a coordinator")
 
 
-def _waiting(source: Source, first: int, through: int) -> bytes:
+def _waiting(source: Source[Outlet], first: int, through: int) -> bytes:
     """Messages that wait for a pipeline behind a position, and how far that looked."""
     records = source.log.read(first, min(through, source.sent), _INGEST)
     records = records[: fitting(len(record.body) for record in records)]
@@ -75,7 +76,7 @@ def status_of(host: BrokerHost) -> dict[str, Any]:
     return found
 
 
-def _source(source: Source, now: float) -> dict[str, Any]:
+def _source(source: Source[Outlet], now: float) -> dict[str, Any]:
     return {
         "epoch": source.epoch,
         "end": source.log.end,

@@ -9,12 +9,12 @@ import numpy as np
 
 from semcast.net.view import OverlayView
 from semcast.planning.schemes import scheme_of
-from semcast.protocol.node import Node
 from semcast.storage.broker_store import BrokerStore
 from semcast.trees.topology import GATEWAY
 
 if TYPE_CHECKING:
     from semcast.protocol.coordinator.coordinator import Coordinator
+    from semcast.protocol.node import Node
     from semcast.protocol.semnet.registrar import Registrar
 
 
@@ -25,9 +25,9 @@ def node_of(
     topology, settings, streams = view.overlay(), view.tuned(), view.declared()
     gateway = GATEWAY in topology.brokers[topology.numbers[name]].roles
     if not scheme_of(view.scheme).coordinated:
-        from semcast.protocol.semnet.node import SemanticNode
+        from semcast.protocol.semnet.node import semantic_node
 
-        return SemanticNode(
+        return semantic_node(
             name,
             topology=topology,
             neighbours=neighbours,
@@ -40,7 +40,9 @@ def node_of(
             incarnation=store.incarnation,
             now=now,
         )
-    return Node(
+    from semcast.protocol.planned_node import planned_node
+
+    return planned_node(
         name,
         neighbours=neighbours,
         coordinators=sorted({*view.coordinators, *view.candidates}),

@@ -13,6 +13,7 @@ from semcast.protocol.client.publisher import Publisher
 from semcast.protocol.client.subscriber import Subscriber
 from semcast.protocol.coordinator.coordinator import Coordinator
 from semcast.protocol.node import Node
+from semcast.protocol.planned_node import planned_node
 from semcast.sim.clock import Clock
 from semcast.sim.disk import KnownLog, SimulatedStore
 from semcast.sim.driver import Driver
@@ -97,7 +98,7 @@ class Cast:
         log = MemoryLog() if SOURCE in roles else None
 
         def build(incarnation: int, now: float) -> Node:
-            return Node(
+            return planned_node(
                 name,
                 neighbours=neighbours,
                 coordinators=self._coordinators,
@@ -124,7 +125,7 @@ class Cast:
             if damage is not None:
                 driver.failures.append(Violation("stores stay sound", name, str(damage)))
             party.log = store.known
-            return Node(
+            return planned_node(
                 name,
                 neighbours=neighbours,
                 coordinators=self._coordinators,

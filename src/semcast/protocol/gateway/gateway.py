@@ -2,6 +2,9 @@
 
 A gateway keeps no messages for its clients: what they have not taken is in the sources' logs, and acks hold it there.
 So all that a crash must not take are the durable sessions' profiles and cursors.
+
+Who is asked for messages, and what a session is given that is behind, is decided by the parts that a gateway is handed
+(``ports``).
 """
 
 from __future__ import annotations
@@ -17,9 +20,8 @@ from semcast.model.message import ProfileText
 from semcast.protocol.contract import Command, Send
 from semcast.protocol.gateway.filtering_table import FilteringTable
 from semcast.protocol.gateway.inbox import Inbox
-from semcast.protocol.gateway.interests import InterestSet
+from semcast.protocol.gateway.ports import GatewayInterests, LogRequests
 from semcast.protocol.gateway.register import Register
-from semcast.protocol.gateway.requests import Requests
 from semcast.protocol.gateway.sessions import Session
 from semcast.protocol.results import SessionExpired
 from semcast.protocol.settings import Settings
@@ -62,24 +64,32 @@ class Gateway:
         settings: Settings,
         incarnation: int,
         now: float,
-        streams: Streams | None = None,
-        near: Container[str] = (),
+        streams: Streams,
+        near: Container[str],
+        *,
+        inboxes: dict[str, Inbox],
+        interests: GatewayInterests,
+        requests: LogRequests,
+        table: FilteringTable,
     ) -> None:
-        """``near``: clients within this process, who are handed what they subscribe to in source order (Handed)."""
+        """``near``: clients within this process, who are handed what they subscribe to in source order (Handed).
+
+        ``inboxes`` is empty, and shared with whoever else has to know what has come of each source.
+        """
         self.me = me
-        self.inboxes: dict[str, Inbox] = {}
+        self.inboxes = inboxes
         self.members: dict[str, dict[int, frozenset[Key]]] = {}
         """Source → epoch → the trees over which its messages may come."""
-        self.interests = InterestSet()
+        self.interests = interests
         self.came: dict[str, Came] = {}
         """Per channel, what it brought; repairs from logs are under none."""
         self._bit: int | None = None
         self._settings = settings
-        self._streams = streams or Streams()
+        self._streams = streams
         self._incarnation = incarnation
         self._register = Register(notes, settings, incarnation, near, now)
-        self._table = FilteringTable(settings.recent_bytes)
-        self._requests = Requests(me, settings, incarnation)
+        self._table = table
+        self._requests = requests
         self._asked_at = float("-inf")
         self._settled_at = -1
         self._ended = False
@@ -104,12 +114,16 @@ class Gateway:
             for source in install.sources
         }
         for source in install.sources:
-            if source not in self.inboxes:
-                self.inboxes[source] = Inbox(source, self._settings.window)
+            inbox = self.inboxes.get(source) or Inbox(source, self._settings.window)
             if any(keys and (source, epoch) not in known for epoch, keys in self.members[source].items()):
-                self.inboxes[source].expect(now)
-            for session in self.sessions.values():
-                session.meet(self.inboxes[source])
+                inbox.expect(now)
+            self.meet(inbox)
+
+    def meet(self, inbox: Inbox) -> None:
+        """A source may be heard of from now on."""
+        self.inboxes[inbox.source] = inbox
+        for session in self.sessions.values():
+            session.meet(inbox)
 
     def live(self, live: Live) -> list[Command]:
         """All that was asked for with a serial is matched everywhere."""
@@ -299,7 +313,7 @@ class Gateway:
 
     def tick(self, now: float) -> list[Command]:
         """Fetch what is missing, fill what lags, tell clients how far they are, forget who is gone."""
-        commands = self._expire(now)
+        commands = (self._resume() if self.interests.at_once else []) + self._expire(now)
         for source, inbox in self.inboxes.items():
             concerned = bool(self.sessions) or any(self.members.get(source, {}).values())
             if concerned and inbox.missing(now, self._settings.grace_s, self._settings.silence_s):
@@ -313,6 +327,11 @@ class Gateway:
             if session.dirty:
                 self._register.save(session)
         return commands
+
+    def _resume(self) -> list[Command]:
+        """Sessions that a crash left behind go on: there is nobody whose word they would have to wait for."""
+        kept = [session for session in self.sessions.values() if not session.live]
+        return [command for session in kept for command in self._went_live(session, {}, {})]
 
     def _serve(self, session: Session, source: str, inbox: Inbox, now: float) -> list[Command]:
         way = session.ways.get(source)

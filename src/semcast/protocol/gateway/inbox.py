@@ -34,12 +34,12 @@ class Lane:
 class Inbox:
     """Messages of one source at one gateway."""
 
-    def __init__(self, source: str, window: int) -> None:
+    def __init__(self, source: str, window: int, begun: int | None = None) -> None:
         self.source = source
-        self.begun: int | None = None
+        self.begun = begun
         """Everything behind this position is tracked; None until the source has said where it stands."""
-        self.frontier = 0
-        self.top = 0
+        self.frontier = begun or 0
+        self.top = begun or 0
         """The highest position heard of."""
         self.epoch = 0
         """The newest plan that the source is known to follow."""
@@ -92,6 +92,13 @@ class Inbox:
         if number <= self.frontier or number in self._got:
             return False
         self._got.add(number)
+        return True
+
+    def passed(self, number: int) -> bool:
+        """A message came by a way that keeps order, so nothing before it will ever come; is it new?"""
+        if number <= self.frontier:
+            return False
+        self.frontier = self.top = number
         return True
 
     def _counted(self, key: Key, number: int) -> None:

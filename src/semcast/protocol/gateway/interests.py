@@ -16,6 +16,8 @@ from semcast.protocol.wire.frames import Live
 class InterestSet:
     """Profiles that the coordinator knows of, or is to know of; ``serial`` counts changes."""
 
+    at_once = False
+
     def __init__(self) -> None:
         self.serial = 0
         self.profiles: tuple[ProfileText, ...] = ()

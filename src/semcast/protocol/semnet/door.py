@@ -14,20 +14,39 @@ from semcast.protocol.contract import Command
 from semcast.protocol.gateway.filtering_table import FilteringTable
 from semcast.protocol.gateway.gateway import Gateway
 from semcast.protocol.gateway.inbox import Inbox
-from semcast.protocol.gateway.interests import InterestSet
-from semcast.protocol.gateway.requests import Requests
+from semcast.protocol.gateway.ports import GatewayInterests
+from semcast.protocol.gateway.recent import Recent
 from semcast.protocol.gateway.sessions import Session
 from semcast.protocol.settings import Settings
 from semcast.protocol.stores import Notes
 from semcast.protocol.streams import Streams
+from semcast.protocol.wire.frames import Caught, Live, Repair
 
 
-class Wanted(InterestSet):
+class RouterInterests:
     """What clients here want: the router filters by it at once, so all of it is live, from what comes next on."""
 
+    at_once = True
+    pending = False
+
     def __init__(self, inboxes: Mapping[str, Inbox]) -> None:
-        super().__init__()
+        self.serial = 0
+        self.profiles: tuple[ProfileText, ...] = ()
+        self.bounds: tuple[float | None, ...] = ()
+        self.confirmed = -1
         self._inboxes = inboxes
+
+    def settle(self, needed: Mapping[ProfileText, float | None]) -> bool:
+        """Want what clients need. Routers know no bounds on delays."""
+        if set(needed) == set(self.profiles):
+            return False
+        self.profiles = tuple(needed)
+        self.serial += 1
+        self.confirmed = self.serial
+        return True
+
+    def confirm(self, live: Live) -> None:
+        """Nothing waits for a coordinator's word."""
 
     def serves(self, profile: ProfileText) -> dict[str, int] | None:
         if profile not in self.profiles:
@@ -37,97 +56,83 @@ class Wanted(InterestSet):
     def unsure(self, profile: ProfileText) -> dict[str, int]:
         return {}
 
-    def settle(self, needed: Mapping[ProfileText, float | None]) -> bool:
-        if set(needed) == set(self.profiles):
-            return False
-        self.profiles = tuple(needed)
-        self.serial += 1
-        self.confirmed = self.serial
-        return True
 
-
-class Passing(Inbox):
-    """What has come of one source. A tree keeps its order, so all that will ever come before it has come."""
-
-    def __init__(self, source: str, number: int) -> None:
-        super().__init__(source, 0)
-        self.begun = self.frontier = self.top = number
-
-    def missing(self, now: float, grace_s: float, silence_s: float) -> bool:
-        return False
-
-
-class _Unanswered(Requests):
+class NoRequests:
     """There is no log to be asked."""
+
+    def fetch(self, inbox: Inbox, now: float) -> list[Command]:
+        return []
 
     def fill(self, session: Session, source: str, wanted: tuple[ProfileText, int], now: float) -> list[Command]:
         return []
 
+    def came(self, repair: Repair) -> None:
+        return None
 
-class PassingTable(FilteringTable):
-    """A filtering table behind a router, which has matched already; what it does not hold any more is lost."""
-
-    def offered(self, source: str, number: int, body: bytes, profiles: Sequence[ProfileText]) -> list[Command]:
-        """A packet that some profiles match, to every session that it concerns."""
-        self._recent.put(source, number, body, profiles)
-        commands: list[Command] = []
-        held = set(profiles)
-        holders = {session.id: session for profile in profiles for session in self._holders.get(profile, ())}
-        for session in holders.values():
-            commands += session.offer(source, number, body, held)
-            commands += session.release(source, number)
-        return commands
-
-    def catch_up(self, session: Session, inbox: Inbox) -> list[Command]:
-        """What a session could not take when it came, or word that it is lost."""
-        wanted = session.to_fill(inbox.source)
-        if wanted is None or inbox.begun is None:
-            return []
-        way = session.ways[inbox.source]
-        first = max([way.told, *way.sent])  # a tree keeps its order: what was sent last is how far it was served
-        commands = session.progress(inbox.source, first)
-        through, lost = inbox.frontier, inbox.frontier
-        found: dict[int, bytes] = {}
-        if inbox.begun <= first and self._recent.has(inbox.source, wanted[0], first):
-            found, through = self._recent.find(inbox.source, wanted[0], first, through, session.room - 1)
-            lost = 0
-        commands += session.filled(inbox.source, found, through, lost)
-        session.caught_up(inbox)
-        return commands + session.release(inbox.source, inbox.frontier)
+    def finish(self, caught: Caught) -> None:
+        return None
 
 
-class Door(Gateway):
-    """The clients of one router."""
+def memory_or_loss(recent: Recent, session: Session, inbox: Inbox) -> list[Command]:
+    """Catch up from memory; what it does not hold any more is lost, and the session is told so."""
+    wanted = session.to_fill(inbox.source)
+    if wanted is None or inbox.begun is None:
+        return []
+    way = session.ways[inbox.source]
+    first = max([way.told, *way.sent])  # a tree keeps its order: what was sent last is how far it was served
+    commands = session.progress(inbox.source, first)
+    through, lost = inbox.frontier, inbox.frontier
+    found: dict[int, bytes] = {}
+    if inbox.begun <= first and recent.has(inbox.source, wanted[0], first):
+        found, through = recent.find(inbox.source, wanted[0], first, through, session.room - 1)
+        lost = 0
+    commands += session.filled(inbox.source, found, through, lost)
+    session.caught_up(inbox)
+    return commands + session.release(inbox.source, inbox.frontier)
+
+
+class PacketDoor:
+    """Gives packets that a router has matched to the clients of the gateway beside it."""
 
     def __init__(
         self, me: str, notes: Notes, settings: Settings, incarnation: int, now: float, streams: Streams
     ) -> None:
-        super().__init__(me, notes, settings, incarnation, now, streams)
-        self.interests: InterestSet = Wanted(self.inboxes)
-        self._requests: Requests = _Unanswered(me, settings, incarnation)
-        self._table: FilteringTable = PassingTable(settings.recent_bytes)
-        self._changed()
+        inboxes: dict[str, Inbox] = {}
+        self._table = FilteringTable(settings.recent_bytes, memory_or_loss)
+        self.gateway = Gateway(
+            me,
+            notes,
+            settings,
+            incarnation,
+            now,
+            streams,
+            (),
+            inboxes=inboxes,
+            interests=RouterInterests(inboxes),
+            requests=NoRequests(),
+            table=self._table,
+        )
+
+    @property
+    def interests(self) -> GatewayInterests:
+        return self.gateway.interests
 
     def offered(self, source: str, number: int, body: bytes, profiles: Sequence[ProfileText]) -> list[Command]:
         """A packet that some profiles here match."""
-        assert isinstance(self._table, PassingTable)
-        inbox = self.inboxes.get(source) or self._meet(source, number - 1)
-        if number <= inbox.frontier:
+        inbox = self.gateway.inboxes.get(source) or self._meet(source, number - 1)
+        if not inbox.passed(number):
             return []
-        inbox.frontier = inbox.top = number
-        return self._table.offered(source, number, body, profiles)
+        commands: list[Command] = []
+        held = set(profiles)
+        for session in self._table.keep(source, number, body, profiles):
+            commands += session.offer(source, number, body, held)
+            commands += session.release(source, number)
+        return commands
 
     def _meet(self, source: str, position: int) -> Inbox:
         """A source of which nothing has come here so far: what there was before is missed by who was behind it."""
-        inbox = self.inboxes[source] = Passing(source, position)
-        for session in self.sessions.values():
+        inbox = Inbox(source, window=0, begun=position)
+        for session in self.gateway.sessions.values():
             session.cursor.setdefault(source, position)
-            session.meet(inbox)
+        self.gateway.meet(inbox)
         return inbox
-
-    def tick(self, now: float) -> list[Command]:
-        commands: list[Command] = []
-        for session in self.sessions.values():
-            if not session.live:  # kept over a crash
-                commands += self._went_live(session, {}, {})
-        return commands + super().tick(now)

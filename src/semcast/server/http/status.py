@@ -109,9 +109,7 @@ def _counted(host: BrokerHost) -> dict[str, Any]:
     found: dict[str, Any] = {}
     source, gateway = host.node.source, host.node.gateway
     if source is not None and source.following is not None:
-        found["sent"] = {
-            key[0]: {"messages": source.carried[key], "to": source.sent_to(key)} for key in source.following.trees
-        }
+        found["sent"] = {key[0]: {"messages": sent.messages, "to": sent.to} for key, sent in source.carried().items()}
     if gateway is not None:
         came = sorted(gateway.came.items())
         found["received"] = {channel: {"messages": it.messages, "useful": it.useful} for channel, it in came}

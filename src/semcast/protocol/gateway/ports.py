@@ -1,0 +1,86 @@
+"""The ports of a gateway: what it asks for on behalf of its clients, and where it gets what they lack.
+
+Sessions are the same however an overlay is run. Under plans a coordinator says when an interest is live
+(``interests.InterestSet``), and what is missing is read from the sources' logs (``requests.Requests``,
+``filtering_table.from_memory``). Behind a semantic router an interest is live at once and no log keeps anything
+(``semnet.door``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from semcast.model.message import ProfileText
+from semcast.protocol.contract import Command
+from semcast.protocol.gateway.inbox import Inbox
+from semcast.protocol.gateway.recent import Recent
+from semcast.protocol.wire.frames import Caught, Live, Repair
+
+if TYPE_CHECKING:
+    from semcast.protocol.gateway.requests import Request
+    from semcast.protocol.gateway.sessions import Session
+
+
+class GatewayInterests(Protocol):
+    """What a gateway asks for, so that all its clients are served; ``serial`` counts changes."""
+
+    @property
+    def serial(self) -> int: ...
+
+    @property
+    def profiles(self) -> tuple[ProfileText, ...]:
+        """What is asked for under this serial."""
+
+    @property
+    def bounds(self) -> tuple[float | None, ...]:
+        """The delay in milliseconds that each of these profiles allows; empty where nobody is told."""
+
+    @property
+    def confirmed(self) -> int:
+        """The newest serial that is live everywhere; -1: none is."""
+
+    @property
+    def pending(self) -> bool:
+        """Do coordinators have to be told?"""
+
+    @property
+    def at_once(self) -> bool:
+        """Is everything live as soon as it is asked for, also after a crash?"""
+
+    def settle(self, needed: Mapping[ProfileText, float | None]) -> bool:
+        """Fit what is asked for to what clients need, each with its bound; has it changed?"""
+
+    def confirm(self, live: Live) -> None:
+        """A coordinator says that a serial is live."""
+
+    def serves(self, profile: ProfileText) -> dict[str, int] | None:
+        """Behind which positions all messages that match it come here, and go on coming; None where not all do."""
+
+    def unsure(self, profile: ProfileText) -> dict[str, int]:
+        """Sources that may not have known of it yet when it became live → the plan they have to follow first."""
+
+
+class LogRequests(Protocol):
+    """A gateway's questions to logs."""
+
+    def fetch(self, inbox: Inbox, now: float) -> list[Command]:
+        """Ask for what an inbox misses, unless that was asked lately."""
+
+    def fill(self, session: Session, source: str, wanted: tuple[ProfileText, int], now: float) -> list[Command]:
+        """Ask for what a session has not been sent, unless that was asked lately."""
+
+    def came(self, repair: Repair) -> Request | None:
+        """A part of an answer came: to which question? None where nobody waits for it."""
+
+    def finish(self, caught: Caught) -> Request | None:
+        """An answer has ended: to which question? None where it is incomplete, or nobody waits for it."""
+
+
+class CatchingUp(Protocol):
+    """What a session is given that is behind its inbox; it may ask for more later, or be told that something is lost.
+
+    An empty answer leaves the rest to ``LogRequests.fill``.
+    """
+
+    def __call__(self, recent: Recent, session: Session, inbox: Inbox) -> list[Command]: ...
