@@ -143,6 +143,7 @@ def test_sizes_are_compared_where_clients_per_broker_stay(tmp_path: Path, monkey
     found = fig9.fig9(run)
     with (tmp_path / "2005-fig9.csv").open() as file:
         rows = list(csv.DictReader(file))
+    assert {row["brokers"] for row in rows} == {"20", "30"}
     for row in rows:
         assert int(row["clients"]) / int(row["brokers"]) == pytest.approx(7_000 / 600, rel=0.02)
     assert len(found["claims"]) == 4

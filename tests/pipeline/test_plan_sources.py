@@ -163,6 +163,7 @@ def test_frames_of_a_source_take_the_channels_of_that_source(
     plan = Plan.from_json((tmp_path / "plan.json").read_text())
     texts = {str(profile["id"]): str(profile["text"]) for profile in case.profiles}
     frame = spark.createDataFrame([(3,)], "x int")
+    assert {channel.source for channel in plan.channels} == set(case.sources)
     for channel in plan.channels:
         (row,) = route(frame, plan, texts, source=channel.source).collect()
         assert row["channels"] == [channel.id]

@@ -125,7 +125,9 @@ def test_a_reader_at_a_router_is_told_why_it_gets_a_chart_and_which_way_it_came(
     page.run("document.querySelector('tbody button').click()")
     page.until("document.querySelectorAll('#why .panel').length > 0")
     links = {frozenset((link["a"], link["b"])) for link in routers.json("/api/overlay")["links"]}
-    for reason in routers.json(f"/api/why?session={row['session']}")["messages"]:
+    reasons = routers.json(f"/api/why?session={row['session']}")["messages"]
+    assert reasons
+    for reason in reasons:
         assert "<m:scale>3</m:scale>" in reason["message"]["payload"]
         path = reason["way"][0]["path"]
         assert (path[0], path[-1]) == (reason["message"]["id"].split(":")[0], row["gateway"])
