@@ -19,6 +19,7 @@ from semcast.protocol.wire.frames import (
     Append,
     Attach,
     Attached,
+    Beat,
     Deliver,
     Detach,
     Gap,
@@ -250,6 +251,14 @@ def test_a_durable_session_is_wanted_again_when_its_router_has_fallen() -> None:
     said = frames(tick(node, 0.0), Interest)
     assert [parse(one.profile) for one in said] == [parse("A")]
     assert delivered(comes(node, 5)) == [5]
+
+
+def test_whatever_a_fallen_router_hears_first_it_says_what_its_durable_sessions_want() -> None:
+    kept = MemoryNotes()
+    wants(made("g", notes=kept), "A", durable=True)
+    for first in (("m", Beat(0.0)), Congested("m")):
+        said = frames(play(made("g", notes=kept, incarnation=2), first), Interest)
+        assert [parse(one.profile) for one in said] == [parse("A")]
 
 
 def test_nobody_but_neighbours_can_say_what_routers_say() -> None:

@@ -38,6 +38,26 @@ def test_a_broker_loads_no_engine_and_no_planner() -> None:
     assert loaded & heavy == set()
 
 
+COMPOSED = """
+import sys
+from semcast.protocol.planned_node import planned_node
+from semcast.protocol.settings import Settings
+from semcast.sim.stores import MemoryNotes
+planned_node("b", neighbours=[], coordinators=[], settings=Settings(), notes=MemoryNotes(), gateway={gateway})
+print(*sorted(sys.modules))
+"""
+
+
+@pytest.mark.parametrize("gateway", [False, True])
+def test_a_node_that_follows_plans_loads_its_own_parts_and_no_router(gateway: bool) -> None:
+    done = run(COMPOSED.format(gateway=gateway))
+    loaded = set(done.stdout.split())
+    assert "semcast.protocol.broker.tree_carrier" in loaded, done.stderr
+    assert not {name for name in loaded if name.startswith("semcast.protocol.semnet")}
+    assert ("semcast.protocol.gateway.gateway" in loaded) == gateway
+    assert "semcast.protocol.source.source" not in loaded
+
+
 @pytest.mark.parametrize(
     ("extra", "module", "absent"),
     [

@@ -92,7 +92,7 @@ class Node:
                 if sender in self._heard:
                     self._heard[sender] = now
                 if type(frame) is Beat:  # a quarter of all frames
-                    return []
+                    return self._carrier.conclude(now)
                 return self._settled(self._received(sender, frame, now), now)
             case Local(sender, held):
                 if sender in self._heard:
@@ -106,7 +106,7 @@ class Node:
                 self.broker.congested.add(to)
             case Relieved(to):
                 self.broker.congested.discard(to)
-        return []
+        return self._carrier.conclude(now)
 
     # --- frames
 
