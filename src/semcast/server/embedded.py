@@ -18,11 +18,10 @@ from semcast.model.extras import MissingExtra
 from semcast.net.addresses import split_address
 from semcast.net.host import Host, log
 from semcast.net.view import OverlayView
-from semcast.planning.schemes import scheme_of
 from semcast.protocol.stores import CoordinatorStore
 from semcast.server.broker import BrokerHost
 from semcast.server.coordinator import CoordinatorHost
-from semcast.server.warmup import GETTING_READY, warm
+from semcast.server.warmup import GETTING_READY, load_broker, load_coordinator
 from semcast.storage.coordinator_store import SqliteCoordinatorStore
 from semcast.storage.database import explained_io
 from semcast.storage.disk import Troubled, put_file, when_writable
@@ -111,6 +110,7 @@ async def start_coordinator(
 ) -> CoordinatorHost:
     """Start one coordinator of a deployment; ``troubled`` hears why nothing can be written, while that is so."""
     number = deployed.config.coordinator_names().index(name)
+    await asyncio.get_running_loop().run_in_executor(None, load_coordinator, deployed.view())
     store = await when_writable(name, lambda: coordinator_store(deployed), troubled)
     host = CoordinatorHost(name, deployed.view(), store, seed=deployed.config.seed + number, failed=failed)
     await started(host, deployed.listen(name), deployed.folder / name, troubled)
@@ -168,9 +168,8 @@ async def start_broker(
 
     Where nothing can be written it waits until something can; ``troubled`` hears why.
     """
-    # Who is none of the overlay's brokers is told so before it waits; who looks at no message loads no engine.
-    looks = bool(view.roles(name)) or scheme_of(view.scheme).per_hop
-    await asyncio.get_running_loop().run_in_executor(None, warm, view.languages() if looks else ())
+    view.roles(name)  # who is none of the overlay's brokers is told so before it waits
+    await asyncio.get_running_loop().run_in_executor(None, load_broker, view, name)
     host = await when_writable(
         name,
         lambda: BrokerHost(name, view, folder, coordinators=coordinators, executor=executor, failed=failed),
