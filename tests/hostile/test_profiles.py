@@ -10,6 +10,7 @@ from websockets.asyncio.client import connect
 
 import semcast
 from semcast.client import Refused
+from semcast.client.client import connection_of
 from semcast.model.message import ProfileText
 from semcast.protocol.streams import Streams
 from tests.hostile.attacks import Record, attacked
@@ -30,7 +31,7 @@ class _AsGiven(Streams):
 
 
 def unread(client: semcast.client.Client) -> semcast.client.Client:
-    client.streams = _AsGiven(client.streams.declared)
+    connection_of(client).streams = _AsGiven(client.streams.declared)
     return client
 
 

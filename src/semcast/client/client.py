@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from semcast.client.messages import Gap, Receipt
-from semcast.client.overlay import OtherVersion, OverlayConnection, Unreachable
+from semcast.client.overlay import PATIENCE_S, OtherVersion, OverlayConnection, Unreachable
 from semcast.client.publishing import Publishing
 from semcast.client.subscription import Subscription
 from semcast.model.message import Message, ProfileText
@@ -41,9 +41,9 @@ class Client:
         """The streams that the overlay declares, as far as this client was told."""
         return self._connection.streams
 
-    async def open(self) -> None:
+    async def open(self, patience_s: float = PATIENCE_S) -> None:
         """Connect to the first that answers; Unreachable where none does, OtherVersion where none can be talked to."""
-        await self._connection.open()
+        await self._connection.open(patience_s)
 
     async def close(self) -> None:
         """Wait for what was published, end all subscriptions but durable ones, and go."""

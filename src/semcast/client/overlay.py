@@ -23,7 +23,7 @@ from semcast.protocol.wire.frames import Answer, AnyFrame, Ask, Greeting, Switch
 from semcast.protocol.wire.framing import VERSION
 
 URL = "SEMCAST_URL"
-_PATIENCE_S = 10.0
+PATIENCE_S = 10.0
 
 
 class Unreachable(SemcastError):
@@ -65,7 +65,7 @@ class OverlayConnection(Host, Party):
         self._mismatch: OtherVersion | None = None
         self._asked: dict[int, asyncio.Future[Answer]] = {}
 
-    async def open(self, patience_s: float = _PATIENCE_S) -> None:
+    async def open(self, patience_s: float = PATIENCE_S) -> None:
         """Connect to the first that answers; Unreachable where none does, OtherVersion where none can be talked to."""
         until = self._loop.time() + patience_s
         while not await self._reached():
@@ -120,7 +120,7 @@ class OverlayConnection(Host, Party):
         answer = self._asked[request] = self._loop.create_future()
         self.say(of or self._first, Ask(request, what))
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(PATIENCE_S):
                 found: Answer = await answer
         except TimeoutError:
             raise Unreachable(f"{of or self._first} does not answer") from None
@@ -163,12 +163,12 @@ class OverlayConnection(Host, Party):
     async def source_up(self) -> None:
         """Wait for a source, where the overlay is still starting; Unreachable where none comes up."""
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(PATIENCE_S):
                 while self.view is None or not self.view.sources:
                     self._greeted.clear()
                     await self._greeted.wait()
         except TimeoutError:
-            raise Unreachable(f"no source has come up within {_PATIENCE_S:g} s") from None
+            raise Unreachable(f"no source has come up within {PATIENCE_S:g} s") from None
 
     def _having(self, role: str) -> list[str]:
         assert self.view is not None
