@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from semcast.protocol.commits import LONGEST_PAUSE_S
 from semcast.sim.scenario import (
     CHANNEL_SCHEMES,
     Campaign,
@@ -74,6 +75,8 @@ def random_scenario(seed: int) -> Scenario:
     coordinators = msgspec.structs.replace(scenario.coordinators, plan_ms=plan_ms, store_ms=store_ms)
     # What was asked for while a plan was made is in the next one, and who came back meanwhile in the one after that.
     quiet_s = scenario.quiet_s + 3 * plan_ms[1] / 1000
+    if scenario.production is not None:
+        quiet_s += LONGEST_PAUSE_S  # a broker that could not write tries again so long after the disk is well
     return msgspec.structs.replace(
         scenario,
         coordinators=coordinators,
