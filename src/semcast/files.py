@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def read_tables(path: Path, meaning: Callable[[dict[str, Any]], T]) -> T:
-    """What the tables of a TOML file mean; a topology file that it names, beside it, comes with them."""
+    """Read a TOML file and return what ``meaning`` makes of it. A topology file that it names is read too."""
     try:
         text = path.read_text()
     except OSError as error:

@@ -106,7 +106,7 @@ class OverlayConnection(Host, Party):
         return msgspec.json.decode(await self._answer(what, of))
 
     async def plan(self, source: str) -> Switch | None:
-        """The plan that a source follows, for who matches and routes in its place; None where it follows none yet."""
+        """The plan that a source follows, for pipelines that match and route for it; None if it follows none yet."""
         return msgspec.msgpack.decode(await self._answer("plan", source), type=Switch | None)
 
     async def waiting(self, source: str, first: int, through: int) -> tuple[int, int, list[bytes]]:

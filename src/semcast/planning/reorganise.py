@@ -90,7 +90,7 @@ def tree_by_tree(old: Plan, request: Request, least_gain: float, say: Callable[[
 
 
 def compared(old: Plan, request: Request, covers: Covers, least_gain: float, say: Callable[[str], None]) -> Reorganised:
-    """Plan anew, and change to that where it saves enough on the same messages; else follow the subscriptions."""
+    """Make a new plan and take it if it saves enough on the same messages; else keep the channels that there are."""
     new = make_plan(old.scheme, request, say)
     if old.kind.per_source and set(old.sources) != set(request.entered.sources):
         return _result(old, aligned(old, new), None)  # its paths lead from elsewhere

@@ -1,4 +1,4 @@
-"""A subscription within the gateway's process, for who takes whatever comes: batches, in source order."""
+"""A subscription within the gateway's process, which takes batches in source order."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Language(Generic[P]):
         *,
         namespaces: Mapping[str, str] | None = None,
     ) -> P:
-        """Read a profile; raises ProfileError, and nothing else, for what is no profile.
+        """Read a profile; raises ProfileError, and nothing else, if the text is not a profile.
 
         A language looks at ``schema`` or at ``namespaces``, or at neither, and never at both.
         """

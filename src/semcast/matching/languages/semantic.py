@@ -27,7 +27,7 @@ class Semantic(Markup[semantic.InterestProfile]):
         *,
         namespaces: Mapping[str, str] | None = None,
     ) -> semantic.InterestProfile:
-        """Read XML or the short notation, for which ``namespaces`` are prefixes beside its own."""
+        """Read XML or the short notation, for which ``namespaces`` adds prefixes to its own."""
         return semantic.parse(text, namespaces)
 
     def covers(self, a: semantic.InterestProfile, b: semantic.InterestProfile) -> bool:

@@ -1,4 +1,4 @@
-"""A subscription within the gateway's own process, for who takes whatever comes: batches, in source order.
+"""A subscription within the gateway's own process, which takes batches in source order.
 
 Between the two nothing is lost and nothing overtakes, but the gateway may forget the session, or be another life of
 itself. So the subscriber knows what it was given (its *cursor*) and goes on asking for all behind that.
