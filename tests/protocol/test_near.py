@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semcast.protocol.client.near import Begun, Declined, Given, Missed, NearSubscriber, Outcome
-from semcast.protocol.contract import Handed, Received, Send, Tick
+from semcast.protocol.contract import EndSubscription, Handed, Received, Send, Tick, TookThrough
 from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Attach, Attached, Deliver, Detach, Gap, Progress, ProtocolError, Taken
 from tests.protocol.playbook import topic
@@ -30,7 +30,7 @@ def taken(subscriber: NearSubscriber, results: list[Outcome]) -> list[int]:
     found: list[int] = []
     for result in results:
         if isinstance(result, Given | Missed):
-            subscriber.took(result)
+            subscriber.handle(TookThrough(result.source, result.through), 0.0)
         if isinstance(result, Given):
             found += result.numbers
     return found
@@ -50,8 +50,8 @@ def test_a_batch_is_given_in_pieces_and_who_leaves_in_between_has_what_was_taken
     large = Handed("n", "n", BASE + 1, "s", (11, 12, 13), (b"." * (1 << 20), b".", b"." * (1 << 20)), 20)
     results = [result for result in subscriber.handle(large, 0.2) if isinstance(result, Given)]
     assert [result.numbers for result in results] == [(11,), (12, 13), ()]
-    subscriber.took(results[0])
-    subscriber.close()
+    subscriber.handle(TookThrough(results[0].source, results[0].through), 0.0)
+    subscriber.handle(EndSubscription(), 0.0)
     assert subscriber.cursor == {"s": 11}
 
 
@@ -84,7 +84,7 @@ def test_what_comes_from_a_log_and_what_is_lost_is_given_as_well() -> None:
     results = subscriber.handle(Received("g", Deliver("n", BASE + 1, "s", 11, b"x")), 0.2)
     assert taken(subscriber, results) == [11]
     assert subscriber.handle(Received("g", Gap("n", BASE + 2, "s", 5, 20)), 0.2) == [Missed("s", 11, 20)]
-    subscriber.took(Missed("s", 11, 20))
+    subscriber.handle(TookThrough("s", 20), 0.0)
     taken(subscriber, subscriber.handle(Received("g", Progress("n", BASE + 3, "s", 30)), 0.2))
     assert subscriber.cursor == {"s": 30}
 
@@ -95,5 +95,5 @@ def test_a_profile_that_makes_no_sense_is_declined() -> None:
 
 def test_after_the_end_it_hears_nothing() -> None:
     subscriber = near()
-    assert subscriber.close() == [Send("g", Detach("n"))]
+    assert subscriber.handle(EndSubscription(), 0.0) == [Send("g", Detach("n"))]
     assert subscriber.handle(handed(1, 11, through=12), 0.2) == []

@@ -11,6 +11,7 @@ import pytest
 
 import semcast
 from semcast.protocol.client.appender import Appender
+from semcast.protocol.client.near import NearSubscriber
 from semcast.protocol.client.publisher import Publisher
 from semcast.protocol.client.subscriber import Subscriber
 from semcast.protocol.results import Delivered, SessionEnded, SessionUnknown, SubscriptionRefused, TermRefused
@@ -51,7 +52,7 @@ def test_errors_of_older_and_newer_peers_can_be_read() -> None:
     assert msgspec.msgpack.decode(new, type=FormerError) == FormerError("why", "x")
 
 
-@pytest.mark.parametrize("machine", [Subscriber, Publisher, Appender, SemanticUser, SemanticProducer])
+@pytest.mark.parametrize("machine", [Subscriber, NearSubscriber, Publisher, Appender, SemanticUser, SemanticProducer])
 def test_a_client_machine_has_no_public_method_but_handle(machine: type) -> None:
     methods = [name for name, _ in inspect.getmembers(machine, inspect.isfunction) if not name.startswith("_")]
     assert methods == ["handle"]

@@ -128,6 +128,13 @@ class GiveBack(msgspec.Struct, frozen=True, gc=False):
     number: int
 
 
+class TookThrough(msgspec.Struct, frozen=True, gc=False):
+    """A client within its gateway's process has everything of a source through here: it is not given again."""
+
+    source: str
+    through: int
+
+
 class EndSubscription(msgspec.Struct, frozen=True):
     """The client leaves for good; the next tick tells all gateways that the session may have been at.
 
@@ -173,6 +180,7 @@ ClientEvent = (
     | ReplaceProfile
     | ConfirmTaken
     | GiveBack
+    | TookThrough
     | EndSubscription
     | PublishMessages
     | AppendFrame

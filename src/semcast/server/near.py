@@ -10,7 +10,7 @@ from semcast.client.messages import Gap
 from semcast.client.subscription import Refused
 from semcast.model.message import ProfileText
 from semcast.protocol.client.near import Begun, Given, Missed, NearSubscriber, Outcome
-from semcast.protocol.contract import Event, Received, Send, Tick
+from semcast.protocol.contract import EndSubscription, Event, Received, Send, Tick, TookThrough
 from semcast.server.broker import BrokerHost
 
 Take = Callable[[str, Sequence[int], Sequence[bytes]], None]
@@ -59,7 +59,7 @@ class NearSubscription:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._do(self._machine.close())
+        self._feed(EndSubscription())
         self._host.near.pop(self.name, None)
         self._host.forget_local(self.name)
         if not self._live.done():
@@ -82,11 +82,11 @@ class NearSubscription:
             elif isinstance(result, Given):
                 if result.numbers:
                     self._take(result.source, result.numbers, result.bodies)
-                self._machine.took(result)
+                self._feed(TookThrough(result.source, result.through))
             elif isinstance(result, Missed):
                 if result.first < result.through:
                     self._on_gap(Gap(result.source, result.first, result.through))
-                self._machine.took(result)
+                self._feed(TookThrough(result.source, result.through))
             elif isinstance(result, Begun):
                 if not self._live.done():
                     self._live.set_result(None)

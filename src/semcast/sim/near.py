@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from semcast.model.message import ProfileText
 from semcast.protocol.client.near import Begun, Declined, Given, Missed, NearSubscriber, Outcome
-from semcast.protocol.contract import Command, EndSubscription, Event, Received, Send, Tick
+from semcast.protocol.contract import Command, EndSubscription, Event, Received, Send, Tick, TookThrough
 from semcast.protocol.results import Delivered, MessagesLost, SessionEnded, SubscriptionRefused, WentLive
 from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Detached
@@ -32,14 +32,16 @@ class NearClient:
             self._leaving = True  # the next tick tells the gateway
             return []
         if not self._leaving:
-            return self._reported(self._near.handle(event, now))
+            return self._reported(self._near.handle(event, now), now)
         if isinstance(event, Received) and isinstance(event.frame, Detached) and not self._left:
             self._left = True
             return [SessionEnded()]
         # In production the two fall together and a word within a process is never lost: said again, it is as sure here.
-        return self._reported(self._near.close()) if isinstance(event, Tick) and not self._left else []
+        if not isinstance(event, Tick) or self._left:
+            return []
+        return self._reported(self._near.handle(EndSubscription(), now), now)
 
-    def _reported(self, results: list[Outcome]) -> list[Command]:
+    def _reported(self, results: list[Outcome], now: float) -> list[Command]:
         commands: list[Command] = []
         for result in results:
             match result:
@@ -48,11 +50,11 @@ class NearClient:
                 case Given():
                     for number, body in zip(result.numbers, result.bodies, strict=True):
                         commands.append(Delivered(result.source, number, body))
-                    self._near.took(result)
+                    self._near.handle(TookThrough(result.source, result.through), now)
                 case Missed():
                     if result.first < result.through:
                         commands.append(MessagesLost(result.source, result.first, result.through))
-                    self._near.took(result)
+                    self._near.handle(TookThrough(result.source, result.through), now)
                 case Begun():
                     commands.append(WentLive(0, dict(result.positions), None))
                 case Declined():

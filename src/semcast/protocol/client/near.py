@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Event, Handed, Received, Send, Tick
+from semcast.protocol.contract import EndSubscription, Event, Handed, Received, Send, Tick, TookThrough
 from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import Attach, Attached, Deliver, Detach, Gap, Progress, ProtocolError, Taken
 
 
 class Given(msgspec.Struct, frozen=True, gc=False):
-    """Messages of one source; with them the taker has everything through a position. Say ``took`` when it has them."""
+    """Messages of one source; with them the taker has everything through a position. Then comes ``TookThrough``."""
 
     source: str
     numbers: Sequence[int]
@@ -26,7 +26,7 @@ class Given(msgspec.Struct, frozen=True, gc=False):
 
 
 class Missed(msgspec.Struct, frozen=True, gc=False):
-    """What matched in (first, through] of a source is lost. Say ``took`` when the taker knows."""
+    """What matched in (first, through] of a source is lost. ``TookThrough`` when the taker knows."""
 
     source: str
     first: int
@@ -81,6 +81,11 @@ class NearSubscriber:
 
     def handle(self, event: Event, now: float) -> list[Outcome]:
         match event:
+            case EndSubscription():
+                self.over = True
+                return [Send(self._gateway, Detach(self.name))]
+            case TookThrough(source, through):
+                self.cursor[source] = max(through, self.cursor.get(source, 0))
             case _ if self.over:
                 return []
             case Tick() if now - self._said_at >= self._settings.beat_s:
@@ -90,15 +95,6 @@ class NearSubscriber:
             case Handed() if self._base is not None and event.sequence > self._sequence:
                 return self._handed(event, now)
         return []
-
-    def took(self, result: Given | Missed) -> None:
-        """The taker has it: it will not be given again."""
-        self.cursor[result.source] = max(result.through, self.cursor.get(result.source, 0))
-
-    def close(self) -> list[Outcome]:
-        """End it; what was given so far is all."""
-        self.over = True
-        return [Send(self._gateway, Detach(self.name))]
 
     def _say(self, now: float) -> list[Outcome]:
         """Ask until it is answered; then tell now and then what was taken: the gateway forgets who is silent."""
