@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from pyspark import daemon
 
@@ -24,7 +25,23 @@ def main() -> None:
     if sys.argv[1:2] in ([], ["pyspark.worker"]):  # others plan a data source or parse a schema: no kernels there
         with _stdout_on_stderr():
             prepare()
+    daemon.worker = _leaving_quietly(daemon.worker)
     daemon.manager()
+
+
+def _leaving_quietly(worker: Callable[..., int]) -> Callable[..., int]:
+    """Let a worker whose task was cancelled before it began end as any other: by itself it prints a traceback.
+
+    Spark has hung up, so there is nobody to tell. What fails later, in the task, pyspark reports itself.
+    """
+
+    def quiet(*args: Any) -> int:
+        try:
+            return worker(*args)
+        except (BrokenPipeError, ConnectionResetError):
+            return 1
+
+    return quiet
 
 
 def prepare() -> None:
