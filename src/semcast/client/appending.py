@@ -25,9 +25,9 @@ PATIENCE_S = 60.0
 class Stale(SemcastError):
     """The source follows another plan than the one by which messages were routed."""
 
-    def __init__(self, epoch: int) -> None:
-        super().__init__(f"plan {epoch} is followed by now")
-        self.epoch = epoch
+    def __init__(self, epoch: int, version: int) -> None:
+        super().__init__(f"plan {epoch}, with version {version} of the roster, is followed by now")
+        self.by = epoch, version
 
 
 class Appending:
@@ -101,8 +101,8 @@ class Appending:
                     self._news.set()
                 case AppendTrouble(reason):
                     self._trouble = reason
-                case PlanStale(epoch):
-                    self._error = Stale(epoch)
+                case PlanStale(epoch, version):
+                    self._error = Stale(epoch, version)
                     self._news.set()
                 case AppendRefused(_, reason):
                     self._error = Refused(reason)

@@ -216,7 +216,7 @@ class LiveDemo:
 
     def _settled(self) -> bool:
         machine = self.whole.coordinators["c0"].machine
-        deployment = machine.deployment
+        deployment = machine.current
         there = deployment is not None and set(deployment.brokers) == set(self.whole.brokers)
         return there and machine.state()["phase"] == "settled"
 

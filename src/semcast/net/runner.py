@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from typing import Protocol
 
 from semcast.protocol.commits import Commits
-from semcast.protocol.contract import Command, Event, Machine, Synced, Tick
+from semcast.protocol.contract import Command, Continue, Continued, Event, Machine, Synced, Tick
 from semcast.storage.database import UnwritableError
 
 
@@ -53,7 +53,7 @@ class Runner:
         self._tick_s = tick_s
         self._store, self._executor = store, executor
         self._loop = asyncio.get_running_loop()
-        self._over = False
+        self._over = self._continuing = False
         self._timer: asyncio.TimerHandle | None = None
         self._retrying: asyncio.TimerHandle | None = None
 
@@ -94,10 +94,23 @@ class Runner:
         except Exception as error:
             self.fail(error)
             return
+        if any(type(command) is Continue for command in commands):
+            commands = [command for command in commands if type(command) is not Continue]
+            self._go_on()
         if self._store is None:
             self._do(commands)
         else:
             self._take(commands, self._store.puts > puts)
+
+    def _go_on(self) -> None:
+        """Give the machine another turn when all that waits on the loop has had one."""
+        if not self._continuing:
+            self._continuing = True
+            self._loop.call_soon(self._continue)
+
+    def _continue(self) -> None:
+        self._continuing = False
+        self.feed(Continued())
 
     def fail(self, error: BaseException) -> None:
         """Something that belongs to the machine has failed: it takes no more events."""

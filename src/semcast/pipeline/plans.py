@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -21,6 +22,24 @@ Rows = Sequence[dict[str, Any]]
 """What payloads of a relational stream say."""
 
 
+def by(switch: Switch) -> tuple[int, int]:
+    """What tells one plan from another: its epoch, and the version of the roster that its profiles are of."""
+    return switch.epoch, switch.version
+
+
+def of_one_version(plans: Mapping[str, Switch]) -> dict[str, Switch]:
+    """Sources' plans with the profiles of the oldest version among them: one matcher serves all.
+
+    Each source adds by itself what has come since; what has gone since is filtered out at gateways.
+    """
+    found = dict(plans)
+    for source, switch in plans.items():
+        same = [other for other in plans.values() if other.epoch == switch.epoch]
+        oldest = min(same, key=lambda other: other.version)
+        found[source] = msgspec.structs.replace(switch, profiles=oldest.profiles, version=oldest.version)
+    return found
+
+
 class StreamMatching:
     """The profiles of one stream as the plan numbers them. It goes from plan to plan by what they change.
 
@@ -28,7 +47,8 @@ class StreamMatching:
     """
 
     def __init__(self, stream: str, kind: str) -> None:
-        self.epoch = -1
+        self.by = (-1, -1)
+        """The epoch of the plan, and the version of the roster."""
         self._stream = stream
         self._language = language(kind)
         self._matcher: Any = self._language.matcher([])
@@ -46,7 +66,7 @@ class StreamMatching:
 
     def follow(self, switch: Switch) -> None:
         """Have the profiles of a plan; costs what was added, and a look at each."""
-        if switch.epoch == self.epoch:
+        if by(switch) == self.by:
             return
         wanted = {
             name: (number, profile.text)
@@ -63,7 +83,7 @@ class StreamMatching:
             self._places[name], self._profiles[place] = (place, text), profile
         self._number({place: wanted[name][0] for name, (place, _) in self._places.items()})
         self.names = [name for name, _, _ in switch.profiles]
-        self.epoch, self._decoder = switch.epoch, None
+        self.by, self._decoder = by(switch), None
 
     def _number(self, numbers: dict[int, int]) -> None:
         self._numbers = np.full(max(numbers, default=-1) + 1, -1, np.int32)
@@ -97,7 +117,7 @@ class Followed:
 
     def __init__(self, switch: Switch, source: str, matching: StreamMatching) -> None:
         matching.follow(switch)
-        self.epoch = switch.epoch
+        self.by = self.epoch, self.version = by(switch)
         self._matching = matching
         self._routing = Routing(switch, source)
 

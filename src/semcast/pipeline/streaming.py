@@ -25,7 +25,7 @@ from semcast.pipeline.feeds import Feed, read_feed
 from semcast.pipeline.interrupts import BatchStopped, is_stopped
 from semcast.pipeline.match import shared
 from semcast.pipeline.options import Where, overlay_of
-from semcast.pipeline.plans import StreamMatching
+from semcast.pipeline.plans import StreamMatching, by, of_one_version
 from semcast.pipeline.subscribing import Logs
 from semcast.pipeline.tasks import TALLY, Job, Task, checked, followed_here
 from semcast.protocol.wire.frames import Switch
@@ -33,6 +33,9 @@ from semcast.protocol.wire.frames import Switch
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # local properties of Spark's streaming jobs
 _STOP_S = 5.0
 _DEAD = "payload binary, place string, reason string"
+
+_MANY_CHANGES, _CHANGES_S = 1000, 10.0
+"""A plan is asked for again when the roster has changed so often, or so long after it has changed at all."""
 
 
 class Batch(NamedTuple):
@@ -97,6 +100,7 @@ class Pipeline:
         self._done = done
         self._matching = StreamMatching(where.stream, found.declared.language)
         self._plans: dict[str, Switch] = {}
+        self._asked_at = float("-inf")
         self._load: Callable[[], Any] | None = None
         self._lag = Lag(feed, places.checkpoint, lambda: Logs.of(self._client).last)
         self._query: StreamingQuery | None = None
@@ -165,17 +169,28 @@ class Pipeline:
         begun, changed = time.perf_counter(), self._load is None
         for source in self.job.sources:
             known = self._plans.get(source)
-            if known is None or self._client.ask("status", of=source)["source"]["epoch"] != known.epoch:
+            if known is None or self._is_behind(known, self._client.ask("status", of=source)["source"]):
                 told = self._client.plan(source)
                 if told is not None:
                     self._plans[source], changed = told, True
         if not changed:
             return 0.0
-        newest = max(self._plans.values(), key=lambda switch: switch.epoch, default=None)
+        self._plans = of_one_version(self._plans)
+        newest = max(self._plans.values(), key=by, default=None)
         if newest is not None:
             self._matching.follow(newest)
         self._load = shared(self._spark, (self._matching, dict(self._plans)))
         return time.perf_counter() - begun
+
+    def _is_behind(self, known: Switch, source: dict[str, Any]) -> bool:
+        """Is it time to ask a source for its plan? What was added lately, the source matches by itself."""
+        if source["epoch"] != known.epoch:
+            return True
+        behind, now = source["version"] - known.version, time.monotonic()
+        if behind <= 0 or (behind < _MANY_CHANGES and now - self._asked_at < _CHANGES_S):
+            return False
+        self._asked_at = now
+        return True
 
     def _bury(self, frame: DataFrame, number: int) -> None:
         """Write what is no message; done again, it replaces what was written."""

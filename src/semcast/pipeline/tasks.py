@@ -19,7 +19,7 @@ from semcast.client.appending import PATIENCE_S, Stale
 from semcast.client.blocking import BlockingAppending
 from semcast.model import SemcastError
 from semcast.model.message import Message, packed, unpacked
-from semcast.pipeline.plans import Followed, Rows, StreamMatching
+from semcast.pipeline.plans import Followed, Rows, StreamMatching, by
 from semcast.protocol.source.routing import append_frame
 from semcast.protocol.streams import Stream, Streams
 from semcast.protocol.wire.frames import Append, Switch
@@ -142,7 +142,7 @@ class Task:
         self.append_s += time.perf_counter() - begun
 
     def _frames(self, client: BlockingClient, end: _End, messages: list[Message], read: Rows | None) -> list[Append]:
-        followed = self._follow(client, end.source, 0)
+        followed = self._follow(client, end.source, (0, 0))
         routes, matches = followed.route(messages, read)
         self.matched += int((matches.indptr[1:] > matches.indptr[:-1]).sum())
         bodies = [packed(message) for message in messages]
@@ -155,7 +155,9 @@ class Task:
             self._sampled(end.source, [messages[row] for row in rows], samples)
             part = bodies[at : at + count]
             origin, ways = end.appending.inner.origin, routes[at : at + count]
-            frames.append(append_frame(origin, first, self._base, followed.epoch, part, ways, samples))
+            frames.append(
+                append_frame(origin, first, self._base, followed.epoch, part, ways, samples, followed.version)
+            )
             at += count
         return frames
 
@@ -173,8 +175,8 @@ class Task:
                 end.appending.append(frame)
                 return
             except Stale as stale:
-                self._reroute(client, end, stale.epoch)
-                frame = self._rerouted(self._follow(client, end.source, stale.epoch), frame)
+                self._reroute(client, end, stale.by)
+                frame = self._rerouted(self._follow(client, end.source, stale.by), frame)
 
     def _durable(self, client: BlockingClient, end: _End) -> None:
         while True:
@@ -182,32 +184,34 @@ class Task:
                 end.appending.drained()
                 return
             except Stale as stale:
-                self._reroute(client, end, stale.epoch)
+                self._reroute(client, end, stale.by)
 
-    def _reroute(self, client: BlockingClient, end: _End, epoch: int) -> None:
+    def _reroute(self, client: BlockingClient, end: _End, least: tuple[int, int]) -> None:
         """Match and route what is under way by the plan that counts by now."""
-        followed = self._follow(client, end.source, epoch)
+        followed = self._follow(client, end.source, least)
         end.appending.resume([self._rerouted(followed, frame) for frame in end.appending.inner.frames])
 
     def _rerouted(self, followed: Followed, frame: Append) -> Append:
-        if frame.epoch == followed.epoch:
+        if (frame.epoch, frame.version) == followed.by:
             return frame
         routes, _ = followed.route([unpacked(body) for body in frame.bodies])
-        return append_frame(frame.origin, frame.first, frame.since, followed.epoch, frame.bodies, routes)
+        return append_frame(
+            frame.origin, frame.first, frame.since, followed.epoch, frame.bodies, routes, (), followed.version
+        )  # fmt: skip
 
-    def _follow(self, client: BlockingClient, source: str, epoch: int) -> Followed:
-        """The source's plan, of this epoch or later."""
+    def _follow(self, client: BlockingClient, source: str, least: tuple[int, int]) -> Followed:
+        """The source's plan, of this epoch and version or later."""
         known = self._plans.get(source)
         until = time.monotonic() + PATIENCE_S
-        while known is None or known.epoch < epoch:
+        while known is None or by(known) < least:
             known = client.plan(source)
-            if known is None or known.epoch < epoch:
+            if known is None or by(known) < least:
                 if time.monotonic() > until:
                     raise SemcastError(f"{source} follows no plan")
                 time.sleep(0.1)
         self._plans[source] = known
         followed = self._followed.get(source)
-        if followed is None or followed.epoch != known.epoch:
+        if followed is None or followed.by != by(known):
             followed = self._followed[source] = Followed(known, source, self._matching)
         self._matching.follow(known)  # another source of this task may be a plan ahead
         return followed
@@ -238,7 +242,7 @@ _kept: dict[str, tuple[StreamMatching, dict[str, Switch]]] = {}
 def followed_here(key: str, sent: Any) -> tuple[StreamMatching, dict[str, Switch]]:
     """What was sent, or what this worker has followed since, if that is newer."""
     kept = _kept.get(key)
-    if kept is None or kept[0].epoch < sent[0].epoch:
+    if kept is None or kept[0].by < sent[0].by:
         _kept.clear()
         kept = _kept[key] = sent
     return kept

@@ -32,6 +32,19 @@ def bounded(plan: Plan, topology: Topology, sources: Sequence[str], bounds: Boun
     return plan, _late(plan, topology, routes, sources, bounds)
 
 
+def expected_delays(plan: Plan, topology: Topology, sources: Sequence[str]) -> dict[str, float]:
+    """Per gateway how long the slowest source's messages may be under way to it, in ms, whatever tree they take."""
+    routes = Routes(topology.graph)
+    delays = [_delays(plan, channel, topology, routes, sources) for channel in plan.channels]
+    found: dict[str, float] = {}
+    for gateway in plan.gateways:
+        node = topology.numbers.get(gateway)
+        ways = [float(way[node]) for way in delays if way[node] < float("inf")] if node is not None else []
+        if ways:
+            found[gateway] = max(ways)
+    return found
+
+
 def _fitted(
     plan: Plan, channel: PlannedChannel, topology: Topology, routes: Routes, sources: Sequence[str], bounds: Bounds
 ) -> PlannedChannel:

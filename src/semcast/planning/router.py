@@ -58,17 +58,17 @@ class Router:
         self.profiles = tuple(plan.subscriptions if profiles is None else profiles)
         self._numbers = self._numbered()
         self._program: Program | None = None
-        self._masked: _Masked | None = None
+        self._masked: MaskRouter | None = None
         self._source = source or next(iter(plan.sources), None)
         if plan.kind.masked:
-            self._masked = _Masked(plan, self._profile_masks(), self._source, topology)
+            self._masked, self._masks = MaskRouter(plan, self._source, topology), self._profile_masks()
         else:
             self._program = Program(self._expressions(), len(self.profiles))
 
     def route(self, matches: Matches) -> list[ChannelBatch]:
         """The messages of each channel that has any, channels in the plan's order."""
         if self._masked is not None:
-            return self._masked.route(matches)
+            return self._masked.route(masks_of(matches, self._masks))
         assert self._program is not None
         parts: dict[int, list[NDArray[np.int64]]] = {}
         for first in range(0, matches.rows, _SLICE):
@@ -83,7 +83,7 @@ class Router:
     def carried(self, matches: Matches) -> Bits:
         """The same as bits: bit m of row c says that message m goes over channel c."""
         if self._masked is not None:
-            return self._masked.carried(matches)
+            return self._masked.carried(masks_of(matches, self._masks))
         assert self._program is not None
         return self._program.rows(matches)
 
@@ -122,11 +122,10 @@ class Router:
         return profile_masks(held, len(self.plan.gateways))
 
 
-class _Masked:
-    """Each message over the cheapest tree that holds its gateways."""
+class MaskRouter:
+    """Each message over the cheapest tree that holds its gateways, which its mask tells."""
 
-    def __init__(self, plan: Plan, masks: Masks, source: str | None, topology: Topology | None) -> None:
-        self._masks = masks
+    def __init__(self, plan: Plan, source: str | None = None, topology: Topology | None = None) -> None:
         numbers = _numbers(plan) if topology is None else topology.numbers
         start = plan.channels[0].rendezvous if source is None else source
         trees = [
@@ -140,8 +139,8 @@ class _Masked:
         self._count = len(trees)
         self._choice = Choice.of(graph, trees, self._nodes, numbers[start])
 
-    def route(self, matches: Matches) -> list[ChannelBatch]:
-        masks = masks_of(matches, self._masks)
+    def route(self, masks: Masks) -> list[ChannelBatch]:
+        """The messages of each channel that has any."""
         chosen = self._chosen(masks).channels
         wanted = np.flatnonzero(masks.any(axis=1))
         order = wanted[np.argsort(chosen[wanted], kind="stable")]  # radix sort: the numbers are short
@@ -149,8 +148,8 @@ class _Masked:
         parts = [(channel, order[ends[channel] : ends[channel + 1]]) for channel in range(self._count)]
         return [ChannelBatch(channel, rows, masks[rows]) for channel, rows in parts if len(rows)]
 
-    def carried(self, matches: Matches) -> Bits:
-        masks = masks_of(matches, self._masks)
+    def carried(self, masks: Masks) -> Bits:
+        """The same as bits: bit m of row c says that message m goes over channel c."""
         return self._chosen(masks).carried(self._count, self._demand(masks))
 
     def _chosen(self, masks: Masks) -> Chosen:

@@ -11,13 +11,24 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from semcast.protocol.contract import Command
-from semcast.protocol.wire.frames import AskSamples, Data, Install, Lease, Live, Switch, Welcome
+from semcast.protocol.wire.frames import (
+    AskSamples,
+    Data,
+    Install,
+    Lease,
+    Live,
+    Noted,
+    RosterChanges,
+    RosterPiece,
+    Switch,
+    Welcome,
+)
 
 if TYPE_CHECKING:
     from semcast.protocol.semnet.router import SemanticRouter
     from semcast.protocol.source.outlet import Outgoing
 
-CoordinatorWord = Install | Switch | Lease | Live | AskSamples | Welcome
+CoordinatorWord = Install | Switch | Lease | Noted | Live | RosterChanges | RosterPiece | AskSamples | Welcome
 """What coordinators say to brokers, each under a term."""
 
 

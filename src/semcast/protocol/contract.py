@@ -56,6 +56,10 @@ class Relieved(msgspec.Struct, frozen=True):
     to: str
 
 
+class Continued(msgspec.Struct, frozen=True):
+    """Others have had their turn: go on with what was too much for one."""
+
+
 class Reorganise(msgspec.Struct, frozen=True):
     """Somebody, or the clock, asks the coordinator for a new plan."""
 
@@ -221,6 +225,10 @@ class Handed(msgspec.Struct, frozen=True, gc=False):
     through: int
 
 
+class Continue(msgspec.Struct, frozen=True):
+    """There is more to do than one turn should take: say ``Continued`` soon, when others have had theirs."""
+
+
 class Sync(msgspec.Struct, frozen=True, gc=False):
     """Make the log durable through this position, then say ``Synced``."""
 
@@ -272,9 +280,20 @@ class Note(msgspec.Struct, frozen=True, gc=False):
     details: dict[str, Any] = {}
 
 
-Command = Send | Passed | Handed | Sync | MakePlan | StoreCommand | Note | Result
+Command = Send | Passed | Handed | Sync | Continue | MakePlan | StoreCommand | Note | Result
 Event = (
-    Received | Local | Handed | Tick | Synced | Congested | Relieved | Reorganise | PlanMade | StoreEvent | ClientEvent
+    Received
+    | Local
+    | Handed
+    | Tick
+    | Synced
+    | Congested
+    | Relieved
+    | Continued
+    | Reorganise
+    | PlanMade
+    | StoreEvent
+    | ClientEvent
 )
 
 

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 from semcast.protocol.broker.broker import Broker
 from semcast.protocol.broker.forwarding import Crossing
 from semcast.protocol.carrier import Carrier
-from semcast.protocol.contract import Command, Congested, Event, Local, Received, Relieved, Send, Synced, Tick
+from semcast.protocol.contract import (
+    Command,
+    Congested,
+    Continued,
+    Event,
+    Local,
+    Received,
+    Relieved,
+    Send,
+    Synced,
+    Tick,
+)
 from semcast.protocol.results import TermRefused
 from semcast.protocol.settings import Settings
 from semcast.protocol.stores import Notes
@@ -27,9 +38,12 @@ from semcast.protocol.wire.frames import (
     Install,
     Lease,
     Live,
+    Noted,
     Publish,
     Refused,
     Repair,
+    RosterChanges,
+    RosterPiece,
     Switch,
     Taken,
     Welcome,
@@ -102,6 +116,8 @@ class Node:
                 return self._settled(self._tick(now), now)
             case Synced(through) if self.source is not None:
                 return self._settled(self._synced(self.source, through, now), now)
+            case Continued() if self.gateway is not None:
+                return self._settled(self.gateway.proceed(now), now)
             case Congested(to):
                 self.broker.congested.add(to)
             case Relieved(to):
@@ -115,7 +131,17 @@ class Node:
         if carried is not None:
             return carried
         match frame:
-            case Install() | Switch() | Lease() | Live() | AskSamples() | Welcome():
+            case (
+                Install()
+                | Switch()
+                | Lease()
+                | Noted()
+                | Live()
+                | RosterChanges()
+                | RosterPiece()
+                | AskSamples()
+                | Welcome()
+            ):
                 if self._leaps(frame.term):
                     return [TermRefused(type(frame).__name__, sender, frame.term, self.term)]
                 return self._carrier.told(sender, frame, now) if self._of_this_term(frame.term) else []
@@ -180,7 +206,6 @@ class Node:
             commands += self._carrier.inject(self.source.tick(now), now)
         if self.gateway is not None:
             commands += self.gateway.tick(now)
-            commands += self.gateway.asks(self._coordinators, now)
         if now - self._acked_at >= self._settings.ack_s:
             self._acked_at = now
             commands += self._carrier.acknowledge()
@@ -196,6 +221,7 @@ class Node:
     def _heartbeat(self, now: float) -> Heartbeat:
         down = tuple(name for name, at in self._heard.items() if now - at > self._settings.dead_s)
         source, gateway = self.source, self.gateway
+        epoch, since, version, version_since = source.stand() if source is not None else (0, 0, 0, 0)
         return Heartbeat(
             self.id,
             self._incarnation,
@@ -203,16 +229,20 @@ class Node:
             self.broker.revision,
             down,
             source.log.end if source else None,
-            source.epoch if source else 0,
-            source.since if source else 0,
+            epoch,
+            since,
             gateway.clean() if gateway else (),
             gateway.interests.serial if gateway else -1,
+            version,
+            version_since,
         )
 
     def _settled(self, commands: list[Command], now: float) -> list[Command]:
-        """Frames to this very broker never leave it."""
+        """Frames to this very broker never leave it, and coordinators hear at once what is wanted differently."""
         done: list[Command] = []
         todo = commands
+        if self.gateway is not None:
+            todo = todo + self.gateway.asks(self._coordinators, now)
         while todo:
             local: list[Command] = []
             for command in todo:

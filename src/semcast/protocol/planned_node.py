@@ -93,7 +93,7 @@ def _gateway(
         streams,
         near,
         inboxes={},
-        interests=InterestSet(),
+        interests=InterestSet(broker, settings, incarnation),
         requests=Requests(broker, settings, incarnation),
         table=FilteringTable(settings.recent_bytes, from_memory),
     )

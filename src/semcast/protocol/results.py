@@ -107,9 +107,10 @@ class AppendTrouble(Result, frozen=True, gc=False, tag="trouble"):
 
 
 class PlanStale(Result, frozen=True, gc=False, tag="stale"):
-    """The source follows the plan of another epoch: messages must be routed again."""
+    """The source follows the plan of another epoch, or a much later version: messages must be routed again."""
 
     epoch: int
+    version: int = 0
 
 
 class AppendRefused(Result, frozen=True, gc=False, tag="refused"):

@@ -29,7 +29,7 @@ def answer_of(host: BrokerHost, ask: Ask) -> Answer:
         return Answer(ask.request, msgspec.json.encode(status_of(host)))
     if ask.what == "plan" and source is not None:
         following = source.following
-        return Answer(ask.request, msgspec.msgpack.encode(following.switch if following is not None else None))
+        return Answer(ask.request, msgspec.msgpack.encode(following.plan() if following is not None else None))
     asked = _INGEST_FORM.fullmatch(ask.what)
     if asked is not None and source is not None:
         return Answer(ask.request, _waiting(source, int(asked[1]), int(asked[2])))
@@ -79,6 +79,8 @@ def status_of(host: BrokerHost) -> dict[str, Any]:
 def _source(source: Source[Outlet], now: float) -> dict[str, Any]:
     return {
         "epoch": source.epoch,
+        "version": source.version,
+        "profiles": source.profiles,
         "end": source.log.end,
         "sent": source.sent,
         "trimmed": source.log.trimmed,

@@ -201,7 +201,7 @@ class CoordinatorHost(Host):
 
     def status(self) -> dict[str, Any]:
         """The whole overlay, as far as it is known here, as JSON can say it."""
-        now, deployment = time.time(), self.machine.deployment
+        now, deployment = time.time(), self.machine.current
         state = self.machine.state() if deployment is not None else {}
         brokers = {}
         for name, roles in self._roles.items():
@@ -227,7 +227,8 @@ class CoordinatorHost(Host):
             "planners": dict(self.planning.offers),
             "draining": state.get("draining", 0),
             "channels": len(deployment.plan.channels) if deployment is not None else 0,
-            "subscriptions": len(deployment.plan.subscriptions) if deployment is not None else 0,
+            "subscriptions": state.get("profiles", 0),
+            "version": state.get("version", 0),
             "streams": sorted(self.view.streams),
             "coordinators": self.view.coordinators,
             "brokers": brokers,

@@ -45,7 +45,7 @@ class MeasuredDelays:
 
     def ordered(self, order: Order) -> Order:
         """The same order, on the overlay as it was measured."""
-        return replace(order, wishes=replace(order.wishes, topology=self.on(order.wishes.topology)))
+        return replace(order, topology=self.on(order.topology))
 
     def on(self, topology: Topology) -> Topology:
         """The topology with measured delays; links that nobody has measured keep theirs."""

@@ -13,6 +13,8 @@ import numpy as np
 from semcast.protocol.contract import (
     ClientEvent,
     Command,
+    Continue,
+    Continued,
     Event,
     Handed,
     LeadAnswered,
@@ -44,7 +46,8 @@ from semcast.sim.witness import Violation
 _TICK_JITTER = 0.1
 _RESTART_S = 1.0
 _TICK = Tick()
-_UNWRITTEN = frozenset({Tick, LeadAnswered, *get_args(ClientEvent)})
+_CONTINUED = Continued()
+_UNWRITTEN = frozenset({Tick, Continued, LeadAnswered, *get_args(ClientEvent)})
 """Events of which a journal says nothing: what a client asks shows in the frames that it sends."""
 _STORE_CALLS = frozenset(get_args(StoreCommand))
 _TOLD = (
@@ -154,6 +157,8 @@ class Driver:
             elif kind is Sync:
                 if party.process is None:  # else a commit is under way
                     self._sync(party, command.through)  # type: ignore[union-attr]
+            elif kind is Continue:
+                self.agenda.put(self.agenda.now, self._continued, (party, party.incarnation))
             elif kind is Handed:
                 self._within(party, command.to, command)  # type: ignore[union-attr, arg-type]
             elif kind is Passed:
@@ -221,6 +226,15 @@ class Driver:
             return
         party.log.sync(through)
         self.feed(party, Synced(through))
+
+    def _continued(self, what: tuple[Party, int]) -> None:
+        party, incarnation = what
+        if not party.alive or party.incarnation != incarnation:
+            return
+        if party.paused_until > self.agenda.now:
+            self.agenda.put(party.paused_until, self._continued, what)
+            return
+        self.feed(party, _CONTINUED)
 
     def _within(self, sender: Party, to: str, event: Received | Handed) -> None:
         """Between a broker and who is within its process: in order, at once, unless the process falls."""

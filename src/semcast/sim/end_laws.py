@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 from semcast.protocol.wire.frames import (
@@ -22,7 +23,9 @@ from semcast.protocol.wire.frames import (
     Lease,
     Live,
     Repair,
+    RosterFollowed,
     Switch,
+    Switched,
     Tally,
 )
 from semcast.sim.disk import KnownLog
@@ -49,7 +52,9 @@ class Watch:
         self.expired: set[str] = set()
         """Clients whose sessions were given up, since nothing was heard of them for long."""
         self.live: list[tuple[float, int]] = []
-        """When a coordinator first said that a plan is live, and its epoch; both ascend."""
+        """When a coordinator first said that a version of the roster is live, and which; both ascend."""
+        self.followed: dict[str, list[tuple[int, int]]] = {}
+        """Source → (position, version): behind which position it said that it matches by which version."""
         self._agenda = driver.agenda
         self._store = StoreWatch(driver)
         self._leaders: dict[int, tuple[str, int]] = {}
@@ -64,6 +69,8 @@ class Watch:
                 Switch: self._switch,
                 Lease: self._lease,
                 Live: self._live,
+                RosterFollowed: self._follows,
+                Switched: self._follows,
                 Fetch: self._fetch,
                 Repair: self._repair,
                 Attach: self._attach,
@@ -105,8 +112,12 @@ class Watch:
     def _live(self, party: Party, _: str, frame: AnyFrame) -> None:
         assert isinstance(frame, Live)
         self._leads(party, frame)
-        if not self.live or frame.epoch > self.live[-1][1]:
-            self.live.append((self._agenda.now, frame.epoch))
+        if not self.live or frame.version > self.live[-1][1]:
+            self.live.append((self._agenda.now, frame.version))
+
+    def _follows(self, party: Party, _: str, frame: AnyFrame) -> None:
+        assert isinstance(frame, RosterFollowed | Switched)
+        self.followed.setdefault(party.name, []).append((frame.position, frame.version))
 
     def _leads(self, party: Party, order: Order) -> None:
         """Who gives orders in a term is one life of one coordinator."""
@@ -165,14 +176,18 @@ def left_over(driver: Driver, *, bound: int, retain: int) -> Iterator[Violation]
 
 
 def outdated(watch: Watch, witness: Witness, logs: Mapping[str, MemoryLog | KnownLog]) -> Iterator[Violation]:
-    """No source takes a message in by an older plan than one that is live: it follows that, or its lease is over."""
+    """No source matches a message by an older version than one that is live: it follows that, or its lease is over."""
     moments = [at for at, _ in watch.live]
     for source, log in logs.items():
+        followed = sorted(watch.followed.get(source, ()))
+        places, versions = [place for place, _ in followed], list(accumulate((v for _, v in followed), max))
         for record in log.history:
-            place = bisect_left(moments, witness.invoked.get((record.origin, record.sequence), -1.0))
-            if place and record.epoch < watch.live[place - 1][1]:
-                at, epoch = watch.live[place - 1]
-                what = f"took {record.number} in by plan {record.epoch}, and {epoch} was live since {at:.3f} s"
+            moment = bisect_left(moments, witness.invoked.get((record.origin, record.sequence), -1.0))
+            known = bisect_left(places, record.number)
+            version = versions[known - 1] if known else 0
+            if moment and version < watch.live[moment - 1][1]:
+                at, newest = watch.live[moment - 1]
+                what = f"matched {record.number} by version {version}, and {newest} was live since {at:.3f} s"
                 yield Violation("leases hold", source, what)
 
 

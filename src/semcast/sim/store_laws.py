@@ -39,6 +39,11 @@ class Stored:
         return self._number("current")
 
     @property
+    def version(self) -> int:
+        """The newest version of the roster."""
+        return self._number("version")
+
+    @property
     def installing(self) -> bool:
         """Is the newest plan one that no source may follow yet?"""
         return self._number("phase") == 1
@@ -78,8 +83,8 @@ class StoreWatch:
         match order:
             case Install(members=members):
                 return max((epoch for epoch, _ in members), default=0) <= stored.begun
-            case Live(epoch=epoch):
-                return epoch <= stored.in_force
+            case Live(version=version):
+                return version <= stored.version
             case Switch(epoch=epoch) | Lease(epoch=epoch):
                 return epoch <= stored.in_force or (epoch == stored.begun and not stored.installing)
 
@@ -91,6 +96,7 @@ def _epoch_of(value: bytes) -> int:
 
 _READ: dict[str, Callable[[bytes], int]] = {
     "epoch": lambda value: msgspec.msgpack.decode(value, type=int),
+    "version": lambda value: msgspec.msgpack.decode(value, type=int),
     "current": _epoch_of,
     "phase": lambda value: int(msgspec.msgpack.decode(value, type=Phase) is Phase.INSTALLING),
 }

@@ -213,5 +213,5 @@ def narrowed(data: Data, masks: list[int]) -> Data | None:
 def _cut(tally: Tally, counts: dict[int, int]) -> Tally:
     return Tally(
         tally.key, tally.epoch, tally.previous, tally.since, tally.source, tally.incarnation, tally.through, counts,
-        tally.final,
+        tally.final, None, tally.version, tally.version_since,
     )  # fmt: skip

@@ -24,6 +24,9 @@ from semcast.protocol.wire.frames import (
     Lease,
     Leg,
     Live,
+    Noted,
+    RosterChanges,
+    RosterPiece,
     Switch,
     Tally,
 )
@@ -99,9 +102,14 @@ class TreeCarrier:
             case Install():
                 return self._install(sender, word, now)
             case Live() if self._gateway is not None:
-                return self._gateway.live(word)
-            case Switch() if outlet is not None:
-                answers = outlet.switch(word, sender)
+                return self._gateway.live(word, sender)
+            case Noted() if self._gateway is not None:
+                self._gateway.interests.note(word, sender)
+            case RosterChanges() | RosterPiece() if self._source is not None:
+                return self._source.outlet.roster_changed(word, sender, self._source.sent)
+            case Switch() if self._source is not None:
+                outlet = self._source.outlet
+                answers = outlet.switch(word, sender, self._source.sent)
                 outlet.close(self._broker.tables)  # who was cut off switches late: old trees may be gone by then
                 return answers
             case Lease() if outlet is not None:

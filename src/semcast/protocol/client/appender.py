@@ -56,8 +56,8 @@ class Appender:
             case Received(_, Refused(origin=self.origin, unfit=int(number), reason=reason)):
                 self._over = True
                 return [AppendRefused(number, reason)]
-            case Received(_, Refused(origin=self.origin, epoch=int(epoch))):
-                return self._stale(epoch)
+            case Received(_, Refused(origin=self.origin, epoch=int(epoch), version=version)):
+                return self._stale(epoch, version)
             case Received(_, Refused(origin=self.origin, reason=reason)):
                 return [AppendTrouble(reason)]  # a lost frame, or a lost lease: said again in time
             case Tick() if self._in_flight and not self._over and now - self._sent_at >= self._patience_s:
@@ -67,11 +67,12 @@ class Appender:
                 return self._send(now)
         return []
 
-    def _stale(self, epoch: int) -> list[Command]:
-        if self._over or not any(isinstance(frame, Append) and frame.epoch < epoch for frame in self._waiting):
+    def _stale(self, epoch: int, version: int) -> list[Command]:
+        routed = [(frame.epoch, frame.version) for frame in self._waiting if isinstance(frame, Append)]
+        if self._over or not any(by < (epoch, version) for by in routed):
             return []  # they were routed anew meanwhile
         self._over = True
-        return [PlanStale(epoch)]
+        return [PlanStale(epoch, version)]
 
     @property
     def frames(self) -> list[Publish | Append]:

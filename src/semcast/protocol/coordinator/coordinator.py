@@ -12,8 +12,11 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
 import numpy as np
 
+from semcast.planning.bounds import expected_delays
+from semcast.planning.schemes import scheme_of
 from semcast.protocol.contract import (
     Command,
     Event,
@@ -30,26 +33,36 @@ from semcast.protocol.contract import (
     Tick,
 )
 from semcast.protocol.coordinator.deployment import Deployment
+from semcast.protocol.coordinator.followers import Followers
 from semcast.protocol.coordinator.leadership import CAREFUL
 from semcast.protocol.coordinator.ledger import Phase
 from semcast.protocol.coordinator.orders import Made, Order
 from semcast.protocol.coordinator.overlay import Overlay
-from semcast.protocol.coordinator.planner import Planner, Wishes
+from semcast.protocol.coordinator.planner import Planner
 from semcast.protocol.coordinator.rollout import Rollout, Wanted
+from semcast.protocol.coordinator.roster import Roster, Stand
 from semcast.protocol.coordinator.tenure import Tenure
 from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import (
     AskSamples,
+    GatewayChanges,
     Heartbeat,
     Installed,
-    Interests,
     Lease,
     Live,
+    Noted,
+    PieceTaken,
+    RosterFollowed,
     Samples,
     Switched,
     Welcome,
 )
 from semcast.trees.topology import Topology
+
+_RETURN = 4
+"""Times ``dead_s``: sessions without a client last as long."""
+_EXPIRED = 500
+"""Profiles that are given up in a tick."""
 
 
 class Coordinator:
@@ -75,6 +88,16 @@ class Coordinator:
         self._scheme, self._channels, self._rng = scheme, channels, rng
         self._overlay = Overlay(topology, settings)
         self._rollout = Rollout(settings)
+        self._rostered = scheme_of(scheme).masked
+        """Do sources follow the roster, or profiles that a plan brings along?"""
+        self._followers = Followers(settings)
+        self._live_version = 0
+        """The newest that this leader has called live, or may have been called live before."""
+        self._live: dict[str, Live] = {}
+        """Gateway → what it was told last."""
+        self._left_since: dict[str, float] = {}
+        self._delays: tuple[int, dict[str, float]] = (0, {})
+        self._shown: tuple[tuple[int, int], Deployment] | None = None
         self._leases: dict[str, float] = {}
         self._confirmed: dict[str, tuple[int, int]] = {}
         self._positions: dict[str, int] = {}
@@ -87,13 +110,39 @@ class Coordinator:
         self._reorganised_at = float("-inf")
 
     @property
-    def deployment(self) -> Deployment | None:
-        """The plan in force, as far as this coordinator knows."""
+    def current(self) -> Deployment | None:
+        """The plan in force, as far as this coordinator knows; without profiles where sources follow the roster."""
         return self._ledger.current
 
+    @property
+    def deployment(self) -> Deployment | None:
+        """The plan in force with all profiles, those of the roster too: it takes long where there are many."""
+        current, roster = self._ledger.current, self._ledger.roster
+        if current is None or not self._rostered:
+            return current
+        if self._shown is None or self._shown[0] != (current.epoch, roster.version):
+            wanted, channels = self._ledger.wanted(), tuple(channel.id for channel in current.plan.channels)
+            plan = msgspec.structs.replace(
+                current.plan, subscriptions=wanted, assignment=dict.fromkeys(wanted, channels)
+            )  # fmt: skip
+            whole = msgspec.structs.replace(
+                current, plan=plan, profiles=self._ledger.profiles(), wanted=wanted, version=roster.version
+            )
+            self._shown = (current.epoch, roster.version), whole
+        return self._shown[1]
+
+    @property
+    def roster(self) -> Roster:
+        return self._ledger.roster
+
+    @property
+    def all_live(self) -> bool:
+        """Is everything live that gateways have said so far?"""
+        return not self._ledger.roster.busy and not self._ledger.roster.grown
+
     def said(self) -> dict[str, tuple[int, int]]:
-        """What every gateway asked for last, as (incarnation, serial); compare with a deployment's interests."""
-        return self._ledger.all_heard()
+        """What every gateway said last, as (incarnation, serial)."""
+        return self._ledger.roster.heard()
 
     @property
     def term(self) -> int:
@@ -103,7 +152,7 @@ class Coordinator:
         return self._tenure.leads(now)
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        return [*self._handled(event, now), *self._tenure.commit()]
+        return [*self._handled(event, now), *self._progress(now), *self._tenure.commit()]
 
     def _handled(self, event: Event, now: float) -> list[Command]:
         match event:
@@ -125,6 +174,9 @@ class Coordinator:
         self._overlay.assume_alive(now)
         self._reorganised_at = now
         self._rollout = Rollout(self._settings, self._rollout.revision)
+        self._followers = Followers(self._settings)
+        # What another leader may have called live is in the store: no source is leased before it has all of that.
+        self._live_version, self._live, self._left_since = self._ledger.roster.version, {}, {}
         sources = self._overlay.sources
         self._leases = dict.fromkeys(sources, now + CAREFUL * self._settings.lease_s)
         wished = self._gathering is not None or (self._ordered is not None and self._ordered.samples is not None)
@@ -143,6 +195,7 @@ class Coordinator:
         if self._settings.reorganise_s is not None and now - self._reorganised_at >= self._settings.reorganise_s:
             self._reorganised_at = now
             commands += self._gather(now)
+        self._expire(now)
         commands += self._advance(now)
         if self._ledger.current is not None or self._ledger.target is not None:
             commands += self._install(now)
@@ -160,8 +213,12 @@ class Coordinator:
                 self._rollout.installed(frame)
             case Switched():
                 self._confirmed[frame.source] = (frame.epoch, frame.position)
-            case Interests():
-                return self._interests(sender, frame)
+            case GatewayChanges():
+                return self._gateway_changes(frame)
+            case RosterFollowed():
+                return self._followers.followed(frame)
+            case PieceTaken():
+                self._followers.taken(frame)
             case Samples() if self._gathering is not None and frame.request == self._gathering.request:
                 self._gathering.found[frame.source] = frame.matched
         return []
@@ -173,6 +230,7 @@ class Coordinator:
         if beat.position is None:
             return [Send(sender, Welcome(self.term, beat.sent_at))]
         self._positions[beat.broker] = beat.position
+        self._followers.heard(beat)
         follow = self._to_follow()
         if beat.epoch:
             self._confirmed[beat.broker] = (beat.epoch, beat.since)
@@ -180,6 +238,8 @@ class Coordinator:
             return [Send(sender, Welcome(self.term, beat.sent_at))]
         if beat.epoch != follow.epoch:
             return [Send(sender, follow.switch(beat.broker, self.term))]
+        if self._rostered and self._followers.version(beat.broker) < self._live_version:
+            return [Send(sender, Welcome(self.term, beat.sent_at))]
         self._leases[beat.broker] = now + CAREFUL * self._settings.lease_s
         return [Send(sender, Lease(self.term, beat.sent_at, self._settings.lease_s, follow.epoch, beat.position))]
 
@@ -187,19 +247,103 @@ class Coordinator:
         """The plan that sources have to follow now."""
         return self._ledger.target if self._ledger.phase is Phase.SWITCHING else self._ledger.current
 
-    def _interests(self, sender: str, interests: Interests) -> list[Command]:
-        """Subscriptions are stored before anything else happens to them."""
-        said = (interests.incarnation, interests.serial)
-        if said > self._ledger.heard(interests.gateway):
-            self._ledger.take(interests)
-        return self._live(interests.gateway, said) if sender == interests.gateway else []
+    # --- the roster
 
-    def _live(self, gateway: str, said: tuple[int, int]) -> list[Command]:
-        known = self._ledger.live.get(gateway)
-        if known is None or known.said != said:
+    def _gateway_changes(self, said: GatewayChanges) -> list[Command]:
+        """Changes are stored before anything else happens to them; who asks is told how things stand."""
+        roster = self._ledger.roster
+        if roster.take(said):
             return []
-        live = Live(self.term, *said, known.epoch, known.positions, known.unsure, known.late)
-        return [Send(gateway, live)]
+        stand, live = roster.stand(said.gateway), self._live.get(said.gateway)
+        serial = stand.serial if said.incarnation == stand.incarnation else 0
+        again = roster.lacks(said)
+        answers: list[Command] = [Send(said.gateway, Noted(self.term, said.incarnation, serial, again))]
+        if live is not None and live.incarnation == said.incarnation:
+            answers.append(Send(said.gateway, live))
+        return answers
+
+    def _progress(self, now: float) -> list[Command]:
+        """Tell sources and gateways what has become durable, and who is live by now."""
+        if not self.leads(now):
+            return []
+        roster = self._ledger.roster
+        commands: list[Command] = [
+            Send(grown.gateway, Noted(self.term, grown.stand.incarnation, grown.stand.serial))
+            for grown in roster.stored()
+        ]
+        if self._rostered:
+            commands += self._followers.tell(roster, self._overlay.sources, self.term, now)
+            return commands + self._call_live(now)
+        current = self._ledger.current
+        if current is not None and roster.grown and roster.grown[0].version <= current.version:
+            commands += self._live_by(current)  # a gateway that fell wants what it wanted
+        return commands
+
+    def _live_by(self, plan: Deployment) -> list[Command]:
+        """What a plan was made from is live: every source that may take messages in follows it."""
+        confirmed = {source: place for source, (epoch, place) in self._confirmed.items() if epoch >= plan.epoch}
+        places = {source: confirmed.get(source, self._positions.get(source, 0)) for source in self._overlay.sources}
+        return self._went_live(plan.version, places, set(confirmed))
+
+    def _call_live(self, now: float) -> list[Command]:
+        """What every source matches that may take messages in is live."""
+        roster = self._ledger.roster
+        if not roster.grown or self._ledger.current is None:
+            return []
+        version = roster.version
+        for source, until in self._leases.items():
+            if now < until:
+                version = min(version, self._followers.version(source))
+        if roster.grown[0].version > version:
+            return []
+        self._live_version = max(self._live_version, version)
+        sure = {source for source in self._overlay.sources if self._followers.version(source) >= version}
+        places = {
+            source: self._followers.position(source) if source in sure else self._positions.get(source, 0)
+            for source in self._overlay.sources
+        }
+        return self._went_live(version, places, sure)
+
+    def _went_live(self, version: int, positions: dict[str, int], sure: set[str]) -> list[Command]:
+        """Tell gateways that a version of the roster is live, behind positions."""
+        roster = self._ledger.roster
+        stands: dict[str, Stand] = {}
+        late: dict[str, list[tuple[int, float]]] = {}
+        while roster.grown and roster.grown[0].version <= version:
+            _, gateway, stands[gateway], bounded = roster.grown.popleft()
+            for serial, name, bound in bounded:
+                delay = self._expected_delay(gateway, name, bound)
+                if delay is not None:
+                    late.setdefault(gateway, []).append((serial, delay))
+        places = tuple(sorted(positions.items()))
+        unsure = tuple(source for source in self._overlay.sources if source not in sure)
+        for gateway, stand in stands.items():
+            self._live[gateway] = Live(
+                self.term, stand.incarnation, stand.serial, version, places, unsure, tuple(late.get(gateway, ()))
+            )  # fmt: skip
+        return [Send(gateway, self._live[gateway]) for gateway in stands]
+
+    def _expected_delay(self, gateway: str, profile: str, bound: float) -> float | None:
+        """How long messages may be under way, where a bound is not met."""
+        current = self._ledger.current
+        if current is None:
+            return None
+        if not self._rostered:
+            return current.late.get(f"{gateway}/{profile}")
+        if self._delays[0] != current.epoch:
+            topology = self._overlay.topology(current.brokers, current.down)
+            self._delays = current.epoch, expected_delays(current.plan, topology, current.sources)
+        delay = self._delays[1].get(gateway)
+        return delay if delay is not None and delay > bound else None
+
+    def _expire(self, now: float) -> None:
+        """What nobody has asked for again since a gateway fell is kept for a while: clients may be coming back."""
+        roster = self._ledger.roster
+        left = roster.left_over()
+        self._left_since = {gateway: self._left_since.get(gateway, now) for gateway in left}
+        for gateway, since in self._left_since.items():
+            if now - since >= max(self._settings.retain_s, _RETURN * self._settings.dead_s):
+                roster.expire(gateway, _EXPIRED)
 
     # --- changes of plan
 
@@ -236,7 +380,8 @@ class Coordinator:
         brokers, down = self._overlay.network(now)
         same_network = current is not None and (current.brokers, current.down) == (brokers, down)
         samples = self._gathered(now)
-        unchanged = current is not None and current.interests == self._ledger.all_said()
+        roster = self._ledger.roster
+        unchanged = current is not None and (self._rostered or current.version == roster.version)
         if (same_network and unchanged and samples is None) or not brokers:
             return []
         self._orders += 1
@@ -245,9 +390,11 @@ class Coordinator:
             self.term,
             self._ledger.next_epoch(),
             Planner(self._scheme, self._channels, self._rng.spawn(1)[0]),
-            self._wishes(brokers, down),
-            self._ledger.wanted(),
-            self._ledger.all_said(),
+            self._overlay.topology(brokers, down),
+            self._overlay.gateways,
+            self._overlay.sources,
+            list(roster.entries()),
+            roster.version,
             brokers,
             down,
             current,
@@ -280,20 +427,6 @@ class Coordinator:
         about = {"epoch": deployment.epoch, "channels": len(deployment.plan.channels), "reorganised": reorganised}
         return [Note("plan", about), *self._install(now)]
 
-    def _wishes(self, brokers: tuple[str, ...], down: tuple[tuple[str, str], ...]) -> Wishes:
-        topology = self._overlay.topology(brokers, down)
-        present = set(brokers)
-        wanted = self._ledger.wanted()
-        subscriptions = {name: tuple(g for g in gateways if g in present) for name, gateways in wanted.items()}
-        return Wishes(
-            topology,
-            self._overlay.gateways,
-            tuple(source for source in self._overlay.sources if source in present),
-            self._ledger.profiles(),
-            {name: gateways for name, gateways in subscriptions.items() if gateways},
-            {where: bound for where, bound in self._ledger.bounds().items() if where[0] in present},
-        )
-
     def _install(self, now: float) -> list[Command]:
         return self._rollout.install(self._desired(), self._overlay.alive(now), self.term, now)
 
@@ -318,18 +451,13 @@ class Coordinator:
         for source, until in self._leases.items():
             if now < until and self._confirmed.get(source, (0, 0))[0] < target.epoch:
                 return []
-        confirmed = {source: place for source, (epoch, place) in self._confirmed.items() if epoch >= target.epoch}
-        positions = {source: confirmed.get(source, self._positions.get(source, 0)) for source in self._overlay.sources}
-        unsure = tuple(source for source in self._overlay.sources if source not in confirmed)
-        changed = self._ledger.finish(positions, unsure)
-        return self._tenure.when_durable(partial(self._finished, target, changed), now)
+        self._ledger.finish()
+        return self._tenure.when_durable(partial(self._finished, target), now)
 
-    def _finished(self, target: Deployment, changed: list[str], now: float) -> list[Command]:
+    def _finished(self, target: Deployment, now: float) -> list[Command]:
         """The plan is stored as the one in force: gateways may hear that they are live by it."""
-        commands: list[Command] = [Note("epoch", {"epoch": target.epoch})]
-        for gateway in changed:
-            commands += self._live(gateway, target.interests[gateway])
-        return commands
+        # Where sources follow the roster, its own versions decide on who is live.
+        return [Note("epoch", {"epoch": target.epoch}), *([] if self._rostered else self._live_by(target))]
 
     def _drain(self, alive: set[str]) -> None:
         """Old trees go when every gateway that is there has everything that came over them."""
@@ -366,6 +494,9 @@ class Coordinator:
         return {
             "term": self.term,
             "epoch": ledger.current.epoch if ledger.current else 0,
+            "version": ledger.roster.version,
+            "live_version": self._live_version,
+            "profiles": len(ledger.roster),
             "phase": ledger.phase.value,
             "planning": self._ordered is not None,
             "draining": len(ledger.draining),

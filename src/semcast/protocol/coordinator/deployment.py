@@ -22,10 +22,11 @@ class Deployment(msgspec.Struct, frozen=True):
     versions: dict[str, int]
     """Channel → the version of its tree: the epoch in which it was made."""
     profiles: dict[str, ProfileText]
+    """None where sources follow the roster: then nobody who comes or goes changes the plan."""
     wanted: dict[str, tuple[str, ...]]
-    """Profile id → the gateways that want it, away or not."""
-    interests: dict[str, tuple[int, int]]
-    """Gateway → (incarnation, serial) of the interests that are in the plan."""
+    """Profile's name → the gateways that want it, away or not."""
+    version: int
+    """Of the roster that it was made from."""
     brokers: tuple[str, ...]
     """Those that can be used."""
     down: tuple[tuple[str, str], ...]
@@ -71,7 +72,7 @@ class Deployment(msgspec.Struct, frozen=True):
         )
         profiles = tuple((name, text, self.wanted[name]) for name, text in self.profiles.items())
         return Switch(
-            term, self.epoch, self.plan.scheme, self.plan.gateways, profiles, trees, self.absent
+            term, self.epoch, self.plan.scheme, self.plan.gateways, profiles, trees, self.absent, self.version
         )  # fmt: skip
 
 

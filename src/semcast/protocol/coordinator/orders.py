@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -11,10 +12,12 @@ import msgspec
 from semcast.planning.plan import Plan
 from semcast.protocol.coordinator.deployment import Deployment, tables
 from semcast.protocol.coordinator.planner import Planner, Statistics, Wishes
-from semcast.protocol.wire.frames import Entry, Key
+from semcast.protocol.coordinator.roster import Entry
+from semcast.protocol.wire.frames import Entry as TableEntry
+from semcast.protocol.wire.frames import Key
 from semcast.trees.topology import Topology
 
-Tables = dict[str, dict[Key, Entry]]
+Tables = dict[str, dict[Key, TableEntry]]
 """Broker → what it has to know of each tree."""
 
 
@@ -34,16 +37,45 @@ class Order:
     epoch: int
     planner: Planner
     """With a random generator of its own."""
-    wishes: Wishes
-    wanted: Mapping[str, tuple[str, ...]]
-    """Profile id → the gateways that ask for it, away or not."""
-    interests: dict[str, tuple[int, int]]
+    topology: Topology
+    """Brokers and links that can be used."""
+    gateways: tuple[str, ...]
+    """In bit order, away or not."""
+    sources: tuple[str, ...]
+    entries: Sequence[Entry]
+    """The roster, as of …"""
+    version: int
     brokers: tuple[str, ...]
     down: tuple[tuple[str, str], ...]
     current: Deployment | None
     current_tables: Tables
     """Those of the current plan."""
     samples: Mapping[str, Sequence[Sequence[str]]] | None
+
+    @cached_property
+    def wanted(self) -> dict[str, tuple[str, ...]]:
+        """Profile's name → the gateways that ask for it, away or not."""
+        return {entry.name: tuple(sorted(entry.gateways)) for entry in self.entries}
+
+    @cached_property
+    def wishes(self) -> Wishes:
+        """What the plan has to serve; found where the plan is made, since there may be very many."""
+        present = set(self.brokers)
+        held = {name: tuple(g for g in gateways if g in present) for name, gateways in self.wanted.items()}
+        bounds = {
+            (holding.gateway, entry.name): holding.max_delay_ms
+            for entry in self.entries
+            for holding in entry.holdings
+            if holding.max_delay_ms is not None and holding.gateway in present
+        }
+        return Wishes(
+            self.topology,
+            self.gateways,
+            tuple(source for source in self.sources if source in present),
+            {entry.name: entry.profile for entry in self.entries},
+            {name: gateways for name, gateways in held.items() if gateways},
+            bounds,
+        )
 
     def made(self) -> Made:
         """Make the plan. May take long; depends on nothing but the order, and only draws from its generator."""
@@ -60,13 +92,20 @@ class Order:
     def put(self, plan: Plan, late: dict[str, float]) -> Made:
         """A plan that was made as ordered, put into practice; ``late`` are those who will wait too long."""
         present = set(self.brokers)
-        holding = {gateway for held in self.wanted.values() for gateway in held}
-        away = tuple(g for g in self.wishes.gateways if g not in present and g in holding)
         fresh = {channel.id: self.epoch for channel in plan.channels}
-        found = Deployment(
-            plan, fresh, dict(self.wishes.profiles), dict(self.wanted), self.interests, self.brokers, self.down,
-            self.wishes.sources, away, late,
-        )  # fmt: skip
+        if plan.kind.masked:  # sources follow the roster; any gateway that is away may be owed something
+            away = tuple(gateway for gateway in self.gateways if gateway not in present)
+            plan = msgspec.structs.replace(plan, subscriptions={}, assignment={})
+            found = Deployment(
+                plan, fresh, {}, {}, self.version, self.brokers, self.down, self.wishes.sources, away, late
+            )  # fmt: skip
+        else:
+            holding = {gateway for held in self.wanted.values() for gateway in held}
+            away = tuple(g for g in self.gateways if g not in present and g in holding)
+            found = Deployment(
+                plan, fresh, dict(self.wishes.profiles), self.wanted, self.version, self.brokers, self.down,
+                self.wishes.sources, away, late,
+            )  # fmt: skip
         return _keeping(found, self.wishes.topology, self.current, self.current_tables)
 
 
@@ -85,9 +124,9 @@ def _keeping(new: Deployment, topology: Topology, old: Deployment | None, before
     return Made(msgspec.structs.replace(new, versions=versions), _versioned(found, versions))
 
 
-def _by_channel(held: Tables) -> dict[str, dict[str, Entry]]:
+def _by_channel(held: Tables) -> dict[str, dict[str, TableEntry]]:
     """Channel → broker → its entry, whatever the version of the tree."""
-    found: dict[str, dict[str, Entry]] = {}
+    found: dict[str, dict[str, TableEntry]] = {}
     for broker, entries in held.items():
         for (channel, _), entry in entries.items():
             found.setdefault(channel, {})[broker] = msgspec.structs.replace(entry, key=(channel, 0))

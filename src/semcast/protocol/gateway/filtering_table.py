@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from semcast.model.message import ProfileText, unpacked
 from semcast.protocol.contract import Command
@@ -12,6 +12,9 @@ from semcast.protocol.gateway.ports import CatchingUp
 from semcast.protocol.gateway.recent import Recent
 from semcast.protocol.gateway.sessions import Session
 
+Holders = Session | dict[str, Session]
+"""Most profiles have one session: no dictionary is made for it."""
+
 
 class FilteringTable:
     """Profiles with the sessions that hold them: each message is matched once, however many sessions there are."""
@@ -19,24 +22,82 @@ class FilteringTable:
     def __init__(self, recent_bytes: int, catching_up: CatchingUp) -> None:
         """``catching_up`` decides what a session is given that could not take a message when it came."""
         self._filter: Filter[ProfileText] = Filter()
-        self._holders: dict[ProfileText, list[Session]] = {}
+        self._holders: dict[ProfileText, Holders] = {}
         """Who is concerned by a profile: nobody else is looked at when it matches."""
         self._recent = Recent(recent_bytes)
         self._catching_up = catching_up
         self.useful = 0
         """Messages that were somebody's."""
 
-    def fit(self, sessions: Iterable[Session], tops: Mapping[str, int]) -> None:
-        """Sessions have come, gone or changed; ``tops`` say per source what had come, or was heard of, before."""
-        self._holders = {}
-        for session in sessions:
-            for profile in dict.fromkeys(session.profiles()):
-                self._holders.setdefault(profile, []).append(session)
-        self._filter.keep({profile: profile for profile in self._holders})
-        self._recent.watch(self._holders, tops)
+    def fit(
+        self, session: Session, tops: Callable[[], Mapping[str, int]]
+    ) -> tuple[list[ProfileText], list[ProfileText]]:
+        """A session has come or changed: what it needs now, and did not before, and the other way round.
 
-    def offer(self, source: str, new: Sequence[tuple[int, bytes]]) -> list[Command]:
-        """Messages that have come for the first time, to every session that they concern."""
+        ``tops`` say per source what had come, or was heard of, before.
+        """
+        held, needs = tuple(dict.fromkeys(session.profiles())), session.needs()
+        before_held, before_needs = session.fitted
+        session.fitted = held, needs
+        for profile in held:
+            if profile not in before_held:
+                self._hold(profile, session, tops)
+        for profile in before_held:
+            if profile not in held:
+                self._release(profile, session)
+        return [p for p in needs if p not in before_needs], [p for p in before_needs if p not in needs]
+
+    def drop(self, session: Session) -> tuple[ProfileText, ...]:
+        """A session has gone; returns what it needed."""
+        held, needs = session.fitted
+        session.fitted = (), ()
+        for profile in held:
+            self._release(profile, session)
+        return needs
+
+    def hand_over(self, old: Session, new: Session) -> None:
+        """Another session stands under the same name; what it holds is fitted to it next."""
+        new.fitted, old.fitted = old.fitted, ((), ())
+        for profile in new.fitted[0]:
+            holders = self._holders[profile]
+            if isinstance(holders, dict):
+                holders[new.id] = new
+            else:
+                self._holders[profile] = new
+
+    def _hold(self, profile: ProfileText, session: Session, tops: Callable[[], Mapping[str, int]]) -> None:
+        holders = self._holders.get(profile)
+        if holders is None:
+            self._holders[profile] = session
+            self._filter.add(profile, profile)
+            self._recent.watch(profile, tops())
+        elif isinstance(holders, dict):
+            holders[session.id] = session
+        elif holders.id != session.id:
+            self._holders[profile] = {holders.id: holders, session.id: session}
+
+    def _release(self, profile: ProfileText, session: Session) -> None:
+        holders = self._holders[profile]
+        if isinstance(holders, dict):
+            holders.pop(session.id, None)
+            if holders:
+                return
+        del self._holders[profile]
+        self._filter.remove(profile)
+        self._recent.unwatch(profile)
+
+    def _concerned(self, profiles: Iterable[ProfileText]) -> list[Session]:
+        found: dict[str, Session] = {}
+        for profile in profiles:
+            holders = self._holders.get(profile)
+            if isinstance(holders, dict):
+                found |= holders
+            elif holders is not None:
+                found[holders.id] = holders
+        return list(found.values())
+
+    def offer(self, source: str, new: Sequence[tuple[int, bytes]], call: Callable[[Session], None]) -> list[Command]:
+        """Messages that have come for the first time, to every session that they concern, which is ``call``ed."""
         commands: list[Command] = []
         matched = self._filter.match([unpacked(body) for _, body in new])
         concerned: dict[tuple[ProfileText, ...], tuple[frozenset[ProfileText], list[Session]]] = {}
@@ -45,8 +106,10 @@ class FilteringTable:
                 continue
             profiles = tuple(names)
             if profiles not in concerned:
-                holders = {session.id: session for profile in profiles for session in self._holders[profile]}
-                concerned[profiles] = frozenset(profiles), list(holders.values())
+                sessions = self._concerned(profiles)
+                concerned[profiles] = frozenset(profiles), sessions
+                for session in sessions:
+                    call(session)
             self.useful += 1
             held, sessions = concerned[profiles]
             self._recent.put(source, number, body, profiles)
@@ -57,8 +120,7 @@ class FilteringTable:
     def keep(self, source: str, number: int, body: bytes, profiles: Sequence[ProfileText]) -> list[Session]:
         """Remember a message that was matched elsewhere, and return the sessions that it concerns."""
         self._recent.put(source, number, body, profiles)
-        holders = {session.id: session for profile in profiles for session in self._holders.get(profile, ())}
-        return list(holders.values())
+        return self._concerned(profiles)
 
     def catch_up(self, session: Session, inbox: Inbox) -> list[Command]:
         """What a session could not take when it came."""

@@ -4,12 +4,14 @@ A gateway keeps no messages for its clients: what they have not taken is in the 
 So all that a crash must not take are the durable sessions' profiles and cursors.
 
 Who is asked for messages, and what a session is given that is behind, is decided by the parts that a gateway is handed
-(``ports``).
+(``ports``). Nothing here looks at all sessions in one turn: those with something to do are known, the others are
+visited in turn (``visits``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections import deque
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 
@@ -17,12 +19,13 @@ import msgspec
 
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
-from semcast.protocol.contract import Command, Send
+from semcast.protocol.contract import Command, Continue, Send
 from semcast.protocol.gateway.filtering_table import FilteringTable
 from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.ports import GatewayInterests, LogRequests
 from semcast.protocol.gateway.register import Register
 from semcast.protocol.gateway.sessions import Session
+from semcast.protocol.gateway.visits import Visits
 from semcast.protocol.results import SessionExpired
 from semcast.protocol.settings import Settings
 from semcast.protocol.stores import Notes
@@ -36,7 +39,6 @@ from semcast.protocol.wire.frames import (
     Detach,
     Detached,
     Install,
-    Interests,
     Key,
     Live,
     ProtocolError,
@@ -44,6 +46,11 @@ from semcast.protocol.wire.frames import (
     Taken,
     Tally,
 )
+
+_ADMITTED = 50
+"""Subscriptions that are taken up in one turn."""
+_ANNOUNCED = 100
+"""Sessions that go live in one turn."""
 
 
 @dataclass
@@ -90,11 +97,24 @@ class Gateway:
         self._register = Register(notes, settings, incarnation, near, now)
         self._table = table
         self._requests = requests
-        self._asked_at = float("-inf")
-        self._settled_at = -1
-        self._ended = False
-        if self.sessions:
-            self._changed()  # or the coordinator would hear first that nothing is wanted here any more
+        self._visits = Visits(self._register.sessions)
+        self._needs: dict[ProfileText, int] = {}
+        """How many sessions need a profile."""
+        self._bounds: dict[ProfileText, dict[str, float]] = {}
+        """Profile → session → the delay that it allows."""
+        self._arriving: deque[tuple[str, Attach]] = deque()
+        """Subscriptions that have come and are not taken up yet, each with its client."""
+        self._pending: dict[ProfileText, dict[str, Session]] = {}
+        """Sessions that wait for a profile to be live."""
+        self._due: deque[Session] = deque()
+        """Those whose profile is live by now."""
+        fresh: list[ProfileText] = []
+        for session in self.sessions.values():
+            self._fit(session, fresh)
+            self._wait(session)
+        # Said before anything else, or the coordinator would think that nothing is wanted here any more.
+        interests.need(fresh)
+        interests.complete()
 
     @property
     def sessions(self) -> dict[str, Session]:
@@ -121,25 +141,43 @@ class Gateway:
 
     def meet(self, inbox: Inbox) -> None:
         """A source may be heard of from now on."""
+        if self.inboxes.get(inbox.source) is inbox:
+            return
         self.inboxes[inbox.source] = inbox
         for session in self.sessions.values():
             session.meet(inbox)
 
-    def live(self, live: Live) -> list[Command]:
+    def live(self, live: Live, sender: str) -> list[Command]:
         """All that was asked for with a serial is matched everywhere."""
-        if live.incarnation != self._incarnation or live.serial > self.interests.serial:
-            return []
-        self.interests.confirm(live)
-        late = {
-            self.interests.profiles[place]: delay for place, delay in live.late if live.serial == self.interests.serial
-        }
+        for profile in self.interests.confirm(live, sender):
+            self._due.extend(self._pending.pop(profile, {}).values())
+        return self._announce()
+
+    def _announce(self) -> list[Command]:
+        """Some of the sessions whose profile is live go live; the others in the next turn."""
         commands: list[Command] = []
-        for session in self.sessions.values():
-            asked = session.asked
-            if asked is not None and self.interests.serves(asked.profile) is not None:
-                session.expected_delay_ms = late.get(asked.profile)
-                commands += self._went_live(session, dict(live.positions), dict.fromkeys(live.unsure, live.epoch))
-        return commands
+        for _ in range(min(_ANNOUNCED, len(self._due))):
+            session = self._due.popleft()
+            if self.sessions.get(session.id) is session:
+                commands += self._try_live(session)
+        return commands + ([Continue()] if self._due else [])
+
+    def _try_live(self, session: Session) -> list[Command]:
+        """Let a session go live by what it asks for now, or wait for that."""
+        asked = session.asked
+        if asked is None:
+            return []
+        live = self.interests.serves(asked.profile)
+        if live is None:
+            self._wait(session)
+            return []
+        session.expected_delay_ms = self.interests.late(asked.profile)
+        return self._went_live(session, dict(live.positions), dict.fromkeys(live.unsure, live.version))
+
+    def _wait(self, session: Session) -> None:
+        asked = session.asked
+        if asked is not None:
+            self._pending.setdefault(asked.profile, {})[session.id] = session
 
     def _went_live(self, session: Session, positions: dict[str, int], unsure: dict[str, int]) -> list[Command]:
         for source in self.inboxes:
@@ -149,7 +187,8 @@ class Gateway:
         commands = [self._attached(session)]
         for source, inbox in self.inboxes.items():
             commands += session.release(source, inbox.frontier)
-        self._refilter()
+        self._refit(session)
+        self._visits.call(session)
         return commands
 
     def _attached(self, session: Session) -> Command:
@@ -180,7 +219,7 @@ class Gateway:
         if not new or not self.sessions:
             return []
         before = self._table.useful
-        commands = self._table.offer(inbox.source, new)
+        commands = self._table.offer(inbox.source, new, self._visits.call)
         came.useful += self._table.useful - before
         return commands
 
@@ -193,8 +232,9 @@ class Gateway:
         return self._moved(inbox) if inbox.frontier > before else []
 
     def _moved(self, inbox: Inbox) -> list[Command]:
+        """Nothing is missing through a later position: what waited for that can go."""
         commands: list[Command] = []
-        for session in self.sessions.values():
+        for session in self._visits.called():
             commands += session.release(inbox.source, inbox.frontier)
         return commands
 
@@ -218,13 +258,17 @@ class Gateway:
                 return []
             commands = session.filled(caught.source, asked.found, caught.through, caught.lost)
             session.caught_up(inbox)
+            self._visits.call(session)
             return commands + session.release(caught.source, inbox.frontier)
         commands = []
         if caught.lost:
             for session in self.sessions.values():
-                commands += session.gap(caught.source, caught.lost, inbox.frontier)
+                told = session.gap(caught.source, caught.lost, inbox.frontier)
+                if told:
+                    self._visits.call(session)
+                    commands += told
         inbox.caught(caught)
-        for session in self.sessions.values():
+        for session in self._visits.called():
             if caught.source in session.ways:
                 session.caught_up(inbox)
         return commands + self._moved(inbox)
@@ -233,26 +277,67 @@ class Gateway:
 
     def attach(self, attach: Attach, client: str, now: float) -> list[Command]:
         """A subscription: new, repeated, coming back, or with another profile."""
-        try:
-            before = self._streams.canonical(attach.before) if attach.before is not None else None
-            attach = msgspec.structs.replace(attach, profile=self._streams.canonical(attach.profile), before=before)
-        except SemcastError as error:
-            return [Send(client, ProtocolError(str(error), attach.session))]
+        return self.attach_many((attach,), client, now)
+
+    def attach_many(self, attaches: Sequence[Attach], client: str, now: float) -> list[Command]:
+        """Several of them. They are taken up some at a time, so that everything else goes on between."""
+        self._arriving.extend([(client, attach) for attach in attaches])
+        return self._admit(now)
+
+    def proceed(self, now: float) -> list[Command]:
+        """Go on with what was too much for one turn."""
+        if self.interests.unsettled:
+            self.interests.settle()
+        commands = self._announce() if self._due else []
+        commands += self._admit(now) if self._arriving else []
+        if self.interests.unsettled:
+            commands.append(Continue())
+        return commands
+
+    def _admit(self, now: float) -> list[Command]:
+        commands: list[Command] = []
+        fresh: list[ProfileText] = []
+        come: list[tuple[Session, str]] = []
+        tops = self._tops()
+        for _ in range(min(_ADMITTED, len(self._arriving))):
+            client, attach = self._arriving.popleft()
+            try:
+                session = self._taken_up(attach, client, tops, now)
+            except SemcastError as error:
+                commands.append(Send(client, ProtocolError(str(error), attach.session)))
+                continue
+            self._fit(session, fresh)
+            come.append((session, client))
+        self.interests.need(fresh)
+        for session, client in come:
+            if self.sessions.get(session.id) is session:
+                commands += self._answered(session, client, now)
+        return commands + ([Continue()] if self._arriving else [])
+
+    def _taken_up(self, attach: Attach, client: str, tops: dict[str, int], now: float) -> Session:
+        """The session that an attach is for, new or known; SemcastError where its profile is none."""
+        before = self._streams.canonical(attach.before) if attach.before is not None else None
+        attach = msgspec.structs.replace(attach, profile=self._streams.canonical(attach.profile), before=before)
         session = self.sessions.get(attach.session)
         attached = session is not None and client == session.client and _goes_on(session, attach)
         if session is None or not (attached or (attach == session.said and client == session.client)):
-            session = self._register.begin(attach, client, self._tops(), now)
+            if session is not None:
+                self._visits.forget(session)
+            replaced, session = session, self._register.begin(attach, client, tops, now)
+            if replaced is not None:
+                self._table.hand_over(replaced, session)
+            self._visits.came(session)
         session.heard_at, session.away = now, False
         if attached and attach.version > (session.next or session.attach).version:
-            session.next, session.tops, session.said = attach, self._tops(), attach
-        self._changed()
-        asked = session.asked
-        if asked is None:
+            session.next, session.tops, session.said = attach, tops, attach
+        return session
+
+    def _answered(self, session: Session, client: str, now: float) -> list[Command]:
+        self._visits.call(session)
+        if session.asked is None:
             return [self._attached(session)]
-        since = self.interests.serves(asked.profile)
-        if since is None:
-            return [Send(client, Beat(now))]  # it takes a while; the client shall not go elsewhere
-        return self._went_live(session, since, self.interests.unsure(asked.profile))
+        # It may take a while; the client shall not go elsewhere.
+        return self._try_live(session) or [Send(client, Beat(now))]
 
     def _tops(self) -> dict[str, int]:
         return {source: inbox.top for source, inbox in self.inboxes.items()}
@@ -266,9 +351,15 @@ class Gateway:
             session.leave(detach, now)
             self._register.save(session)  # before the client hears of it
         else:
-            self._register.end(session.id)
-            self._ended = True  # a thousand may end at once: filter and interests are fitted with the next tick
-        return [Send(client, Detached(detach.session))]
+            self._end(session)
+        more: list[Command] = [Continue()] if self.interests.unsettled else []
+        return [Send(client, Detached(detach.session)), *more]
+
+    def _end(self, session: Session) -> None:
+        self._register.end(session.id)
+        self._visits.forget(session)
+        for profile in self._table.drop(session):
+            self._unneeded(profile, session)
 
     def taken(self, taken: Taken, client: str, now: float) -> list[Command]:
         session = self.sessions.get(taken.session)
@@ -277,6 +368,7 @@ class Gateway:
         if session.client != client:
             return [Send(client, Beat(now))]  # another client has it by now
         session.taken(taken.sequence, now)
+        self._visits.call(session)
         if session.live and taken.sequence < session.base:
             return [self._attached(session)]  # it has not heard that the session has begun anew
         caught = [command for inbox in self.inboxes.values() for command in self._table.catch_up(session, inbox)]
@@ -284,53 +376,83 @@ class Gateway:
 
     # --- what it asks for
 
-    def _changed(self) -> None:
-        """Sessions have come, gone or changed: fit filter and interests to them."""
-        self._refilter()
-        asked: dict[ProfileText, list[float]] = {}
-        for session in self.sessions.values():
-            for attach in (session.attach, session.next):
-                if attach is not None:
-                    bound = attach.max_delay_ms
-                    asked.setdefault(attach.profile, []).extend([] if bound is None else [bound])
-        choose = min if self._settings.bound == "strictest" else median_low
-        if self.interests.settle({profile: choose(held) if held else None for profile, held in asked.items()}):
-            self._asked_at = float("-inf")
+    def _refit(self, session: Session) -> None:
+        fresh: list[ProfileText] = []
+        self._fit(session, fresh)
+        self.interests.need(fresh)
 
-    def _refilter(self) -> None:
-        self._table.fit(self.sessions.values(), self._tops())
+    def _fit(self, session: Session, fresh: list[ProfileText]) -> None:
+        """What a session asks for has changed, or it is new: fit filter and interests to it.
+
+        Profiles that nobody needed before are added to ``fresh``; the caller has them asked for, many at a time.
+        """
+        came, gone = self._table.fit(session, self._tops)
+        for profile in came:
+            self._needs[profile] = self._needs.get(profile, 0) + 1
+            if self._needs[profile] == 1:
+                fresh.append(profile)
+        for attach in (session.attach, session.next):
+            if attach is not None and attach.max_delay_ms is not None:
+                self._bounds.setdefault(attach.profile, {})[session.id] = attach.max_delay_ms
+                self._bound(attach.profile)
+        for profile in gone:
+            self._unneeded(profile, session)
+
+    def _unneeded(self, profile: ProfileText, session: Session) -> None:
+        bounds = self._bounds.get(profile)
+        if bounds is not None and bounds.pop(session.id, None) is not None:
+            self._bound(profile)
+        pending = self._pending.get(profile)
+        if pending is not None:
+            pending.pop(session.id, None)
+            if not pending:
+                del self._pending[profile]
+        self._needs[profile] -= 1
+        if not self._needs[profile]:
+            del self._needs[profile]
+            self.interests.drop(profile)
+
+    def _bound(self, profile: ProfileText) -> None:
+        held = self._bounds[profile].values()
+        choose = min if self._settings.bound == "strictest" else median_low
+        self.interests.bound(profile, choose(held) if held else None)
+        if not held:
+            del self._bounds[profile]
 
     def asks(self, coordinators: list[str], now: float) -> list[Command]:
         """Tell the coordinators what is wanted, until they say that it is live."""
-        if not self.interests.pending or now - self._asked_at < self._settings.resend_s:
-            return []
-        self._asked_at = now
-        wanted = self.interests
-        frame = Interests(self.me, self._incarnation, wanted.serial, wanted.profiles, wanted.bounds)
-        return [Send(coordinator, frame) for coordinator in coordinators]
+        return [Send(to, frame) for to, frame in self.interests.says(coordinators, now)]
 
     # --- time
 
     def tick(self, now: float) -> list[Command]:
         """Fetch what is missing, fill what lags, tell clients how far they are, forget who is gone."""
-        commands = (self._resume() if self.interests.at_once else []) + self._expire(now)
+        commands = self._resume() if self.interests.at_once else []
         for source, inbox in self.inboxes.items():
             concerned = bool(self.sessions) or any(self.members.get(source, {}).values())
             if concerned and inbox.missing(now, self._settings.grace_s, self._settings.silence_s):
                 commands += self._requests.fetch(inbox, now)
-        for session in self.sessions.values():
+        frontiers = {source: inbox.frontier for source, inbox in self.inboxes.items()}
+        for session in self._visits.next(self.inboxes):
+            if now - session.heard_at > session.expiry_s:
+                self._end(session)
+                commands.append(SessionExpired(session.id))
+                continue
             commands += session.resend(now, self._settings.resend_s)
             for source, inbox in self.inboxes.items():
                 commands += self._serve(session, source, inbox, now)
-            if session.before is not None and session.settle({s: inbox.frontier for s, inbox in self.inboxes.items()}):
-                self._refilter()
+            if session.before is not None and session.settle(frontiers):
+                self._refit(session)
+                if session.next is not None:
+                    commands += self._try_live(session)
             if session.dirty:
                 self._register.save(session)
-        return commands
+        # A driver that could write nothing for a while may have forgotten that it was asked to come again.
+        return commands + self.proceed(now)
 
     def _resume(self) -> list[Command]:
         """Sessions that a crash left behind go on: there is nobody whose word they would have to wait for."""
-        kept = [session for session in self.sessions.values() if not session.live]
+        kept = [session for session in self._visits.called() if not session.live]
         return [command for session in kept for command in self._went_live(session, {}, {})]
 
     def _serve(self, session: Session, source: str, inbox: Inbox, now: float) -> list[Command]:
@@ -348,22 +470,10 @@ class Gateway:
         wanted = session.to_fill(source)
         return [] if wanted is None else self._requests.fill(session, source, wanted, now)
 
-    def _expire(self, now: float) -> list[Command]:
-        gone = [session.id for session in self.sessions.values() if now - session.heard_at > session.expiry_s]
-        for session in gone:
-            self._register.end(session)
-        if gone or self._ended or self.interests.confirmed != self._settled_at:
-            # Who was covered by a profile that is to leave may be live without it by now.
-            self._settled_at, self._ended = self.interests.confirmed, False
-            self._changed()
-        return [SessionExpired(session) for session in gone]
-
     def acks(self, source: str) -> int | None:
         """All clients have everything of a source through here; None where that is not known."""
         inbox = self.inboxes[source]
-        if inbox.begun is None:
-            return None
-        return min([inbox.frontier, *(session.needed(source, inbox.frontier) for session in self.sessions.values())])
+        return None if inbox.begun is None else self._visits.floor(source, inbox.frontier)
 
     def ack(self) -> dict[str, int]:
         """Per source, what the logs may forget as far as this gateway is concerned."""

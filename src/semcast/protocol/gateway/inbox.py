@@ -45,6 +45,10 @@ class Inbox:
         """The newest plan that the source is known to follow."""
         self.since = 0
         """The position behind which it follows that plan."""
+        self.version = 0
+        """The newest version of the roster that the source is known to match by, …"""
+        self.version_since = 0
+        """… behind this position."""
         self._left_at = 0
         """As ``since``, but of the first of several plans in turn that have no tree to here."""
         self.heard_at: float | None = None
@@ -123,6 +127,8 @@ class Inbox:
         if tally.incarnation != self._incarnation:
             self._wrong = True  # it counts anew, and what it sent before it fell may be lost
             return
+        if tally.version > self.version:
+            self.version, self.version_since = tally.version, tally.version_since
         if tally.epoch > self.epoch and not self._followed(tally, members, now):
             return
         lane = self._lanes.get(tally.key)
@@ -182,6 +188,8 @@ class Inbox:
             return
         if self.begun is None:
             self.begun = caught.through
+        if caught.version > self.version or caught.incarnation != self._incarnation:
+            self.version, self.version_since = caught.version, caught.version_since
         self.top = max(self.top, caught.through)
         if caught.more or (caught.incarnation == self._incarnation and caught.epoch < self.epoch):
             # Part of an answer, or one that a tree has overtaken with word of a newer plan: it knows not all trees.

@@ -8,14 +8,14 @@ Sessions are the same however an overlay is run. Under plans a coordinator says 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from semcast.model.message import ProfileText
 from semcast.protocol.contract import Command
 from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.recent import Recent
-from semcast.protocol.wire.frames import Caught, Live, Repair
+from semcast.protocol.wire.frames import Caught, GatewayChanges, Live, Noted, Repair
 
 if TYPE_CHECKING:
     from semcast.protocol.gateway.requests import Request
@@ -29,36 +29,46 @@ class GatewayInterests(Protocol):
     def serial(self) -> int: ...
 
     @property
-    def profiles(self) -> tuple[ProfileText, ...]:
-        """What is asked for under this serial."""
-
-    @property
-    def bounds(self) -> tuple[float | None, ...]:
-        """The delay in milliseconds that each of these profiles allows; empty where nobody is told."""
-
-    @property
-    def confirmed(self) -> int:
-        """The newest serial that is live everywhere; -1: none is."""
-
-    @property
-    def pending(self) -> bool:
-        """Do coordinators have to be told?"""
+    def profiles(self) -> Collection[ProfileText]:
+        """What is asked for."""
 
     @property
     def at_once(self) -> bool:
         """Is everything live as soon as it is asked for, also after a crash?"""
 
-    def settle(self, needed: Mapping[ProfileText, float | None]) -> bool:
-        """Fit what is asked for to what clients need, each with its bound; has it changed?"""
+    @property
+    def unsettled(self) -> bool:
+        """Has ``settle`` something to do?"""
 
-    def confirm(self, live: Live) -> None:
-        """A coordinator says that a serial is live."""
+    def need(self, profiles: Sequence[ProfileText]) -> None:
+        """Clients need these, and did not before."""
 
-    def serves(self, profile: ProfileText) -> dict[str, int] | None:
-        """Behind which positions all messages that match it come here, and go on coming; None where not all do."""
+    def complete(self) -> None:
+        """All that is needed from before a crash has been said."""
 
-    def unsure(self, profile: ProfileText) -> dict[str, int]:
-        """Sources that may not have known of it yet when it became live → the plan they have to follow first."""
+    def bound(self, profile: ProfileText, max_delay_ms: float | None) -> None:
+        """The delay that clients allow has changed."""
+
+    def drop(self, profile: ProfileText) -> None:
+        """No client needs it any more."""
+
+    def settle(self) -> None:
+        """Do some of what a change has left to do."""
+
+    def confirm(self, live: Live, sender: str) -> list[ProfileText]:
+        """A coordinator says that a serial is live; what became live by that."""
+
+    def note(self, noted: Noted, sender: str) -> None:
+        """A coordinator says that changes are stored."""
+
+    def serves(self, profile: ProfileText) -> Live | None:
+        """Since when all messages that match it come here, and go on coming; None where not all do."""
+
+    def late(self, profile: ProfileText) -> float | None:
+        """The delay to expect in ms, where a bound is not met."""
+
+    def says(self, coordinators: Sequence[str], now: float) -> list[tuple[str, GatewayChanges]]:
+        """What coordinators are to be told now."""
 
 
 class LogRequests(Protocol):

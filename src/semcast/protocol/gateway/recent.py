@@ -65,14 +65,18 @@ class Recent:
         self._numbers: dict[tuple[str, ProfileText], _Numbers] = {}
         self._gone: dict[str, int] = {}
         """Per source: what came through here may have been let go."""
-        self._since: dict[ProfileText, dict[str, int]] = {}
+        self._since: dict[ProfileText, Mapping[str, int]] = {}
 
     def __len__(self) -> int:
         return len(self._bodies)
 
-    def watch(self, profiles: Iterable[ProfileText], tops: Mapping[str, int]) -> None:
-        """These are matched from now on; ``tops`` say per source what had come, or was heard of, before."""
-        self._since = {profile: self._since.get(profile, dict(tops)) for profile in profiles}
+    def watch(self, profile: ProfileText, tops: Mapping[str, int]) -> None:
+        """It is matched from now on; ``tops`` say per source what had come, or was heard of, before."""
+        self._since[profile] = tops
+
+    def unwatch(self, profile: ProfileText) -> None:
+        """It is not matched any more."""
+        del self._since[profile]
 
     def put(self, source: str, number: int, body: bytes, profiles: Iterable[ProfileText]) -> None:
         """A message that has come for the first time."""

@@ -41,7 +41,7 @@ class Way:
     """A fill has to reach this position before arrivals may be followed again."""
     filling: bool = True
     after: int = 0
-    """And the source has to follow this plan or a later one."""
+    """And the source has to match by this version of the roster or a later one."""
     sure: int = 0
     """Behind this position the source matched with what is asked for."""
     quiet: int = 0
@@ -100,6 +100,8 @@ class Session:
         """What it asks for instead, as soon as that is live."""
         self.tops: dict[str, int] = {}
         """Per source the highest position that the gateway had heard of when it was asked; what came before went by."""
+        self.fitted: tuple[tuple[ProfileText, ...], tuple[ProfileText, ...]] = (), ()
+        """What it is known to hold and to need."""
         self.heard_at = now
         self.dirty = True
         self.expected_delay_ms: float | None = None
@@ -158,6 +160,19 @@ class Session:
             asked.append(self.before[0])
         return asked
 
+    def needs(self) -> tuple[ProfileText, ...]:
+        """What has to be matched by sources for it, from now on."""
+        if self.next is None or self.next.profile == self.profile:
+            return (self.profile,)
+        return self.profile, self.next.profile
+
+    @property
+    def idle(self) -> bool:
+        """Does it neither owe nor wait for anything?"""
+        if self._unacked or self.dirty or self.before is not None:
+            return False
+        return not any(way.filling or way.held for way in self.ways.values())
+
     def above(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Per source: what the client has taken above the cursor."""
         return tuple((source, tuple(sorted(taken))) for source, taken in sorted(self._above.items()) if taken)
@@ -172,7 +187,8 @@ class Session:
     def go_live(self, positions: Mapping[str, int], inboxes: Inboxes, unsure: Mapping[str, int]) -> None:
         """What it asks for is matched by all sources, behind these positions.
 
-        ``unsure`` sources matched without it for a while, until they follow a plan; what came in between is filled in.
+        ``unsure`` sources matched without it for a while, until they follow a version of the roster; what came in
+        between is filled in.
         """
         if self.live and self.next is not None:
             self._replace(self.next, positions, unsure)
@@ -194,7 +210,9 @@ class Session:
         earliest = self.attach.start == "earliest"
         first = self.cursor.get(source, 0 if self.returning or earliest else position)
         held, lost = self._early.take(source)
-        way = Way(first, max(first, position, lost), after=after, sure=position)
+        # What an earlier profile counts for may never come here, where nobody asked for it: the log has it.
+        until = self.before[1].get(source, 0) if self.before is not None else 0
+        way = Way(first, max(first, position, lost, until), after=after, sure=position)
         way.quiet = position if earliest and source not in self.cursor else 0
         way.sent = {number for number in self._have.pop(source, ()) if number > first}
         way.held = {number: body for number, body in held.items() if number > first}
@@ -330,10 +348,10 @@ class Session:
     def caught_up(self, inbox: Inbox) -> bool:
         """Has a fill come to where arrivals can be followed?"""
         way = self.ways[inbox.source]
-        if way.filling and inbox.begun is not None and inbox.epoch >= way.after:
+        if way.filling and inbox.begun is not None and inbox.version >= way.after:
             if way.after:
-                way.target, way.after = max(way.target, inbox.since), 0
-                way.sure = max(way.sure, inbox.since)
+                way.target, way.after = max(way.target, inbox.version_since), 0
+                way.sure = max(way.sure, inbox.version_since)
             way.filling = way.told < max(way.target, inbox.begun)
             way.held = {number: body for number, body in way.held.items() if number > way.told}
         return not way.filling
@@ -362,7 +380,10 @@ class Session:
 
     def needed(self, source: str, frontier: int) -> int:
         """The log may forget what comes before, as far as this session is concerned."""
-        known = frontier if self.live and not self.returning else 0
+        if self.live or self.returning:
+            known = 0 if self.returning else frontier
+        else:
+            known = 0 if self.attach.start == "earliest" else self.tops.get(source, 0)  # it will be live behind that
         return min(self.cursor.get(source, known), frontier)
 
     # --- the client's side

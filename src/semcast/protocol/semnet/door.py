@@ -7,7 +7,7 @@ word: a semantic network does not count what it sends.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from semcast.model.message import ProfileText
 from semcast.protocol.contract import Command
@@ -20,41 +20,60 @@ from semcast.protocol.gateway.sessions import Session
 from semcast.protocol.settings import Settings
 from semcast.protocol.stores import Notes
 from semcast.protocol.streams import Streams
-from semcast.protocol.wire.frames import Caught, Live, Repair
+from semcast.protocol.wire.frames import Caught, GatewayChanges, Live, Noted, Repair
 
 
 class RouterInterests:
     """What clients here want: the router filters by it at once, so all of it is live, from what comes next on."""
 
     at_once = True
-    pending = False
+    unsettled = False
 
     def __init__(self, inboxes: Mapping[str, Inbox]) -> None:
         self.serial = 0
-        self.profiles: tuple[ProfileText, ...] = ()
-        self.bounds: tuple[float | None, ...] = ()
-        self.confirmed = -1
+        self._profiles: dict[ProfileText, None] = {}
         self._inboxes = inboxes
 
-    def settle(self, needed: Mapping[ProfileText, float | None]) -> bool:
-        """Want what clients need. Routers know no bounds on delays."""
-        if set(needed) == set(self.profiles):
-            return False
-        self.profiles = tuple(needed)
+    @property
+    def profiles(self) -> Collection[ProfileText]:
+        return self._profiles.keys()
+
+    def need(self, profiles: Sequence[ProfileText]) -> None:
+        if profiles:
+            self._profiles |= dict.fromkeys(profiles)
+            self.serial += 1
+
+    def complete(self) -> None:
+        """Nobody waits for it."""
+
+    def bound(self, profile: ProfileText, max_delay_ms: float | None) -> None:
+        """Routers know no bounds on delays."""
+
+    def drop(self, profile: ProfileText) -> None:
+        del self._profiles[profile]
         self.serial += 1
-        self.confirmed = self.serial
-        return True
 
-    def confirm(self, live: Live) -> None:
+    def settle(self) -> None:
+        """Nothing is ever left to do."""
+
+    def confirm(self, live: Live, sender: str) -> list[ProfileText]:
         """Nothing waits for a coordinator's word."""
+        return []
 
-    def serves(self, profile: ProfileText) -> dict[str, int] | None:
-        if profile not in self.profiles:
+    def note(self, noted: Noted, sender: str) -> None:
+        """Nor is anything stored."""
+
+    def serves(self, profile: ProfileText) -> Live | None:
+        if profile not in self._profiles:
             return None
-        return {source: inbox.frontier for source, inbox in self._inboxes.items()}
+        places = tuple((source, inbox.frontier) for source, inbox in self._inboxes.items())
+        return Live(0, 0, self.serial, 0, places)
 
-    def unsure(self, profile: ProfileText) -> dict[str, int]:
-        return {}
+    def late(self, profile: ProfileText) -> float | None:
+        return None
+
+    def says(self, coordinators: Sequence[str], now: float) -> list[tuple[str, GatewayChanges]]:
+        return []
 
 
 class NoRequests:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from semcast.model.message import Message, packed, unpacked
+from semcast.protocol.contract import Command
 from semcast.protocol.settings import Settings
 from semcast.protocol.source.followed_plan import Routed
 from semcast.protocol.source.outlet import Carried, Outgoing
@@ -28,7 +29,6 @@ class PacketOutlet:
     """
 
     following: None = None
-    since = 0
 
     def __init__(self, me: str, log: Log, settings: Settings, incarnation: int, tree: Callable[[str], str]) -> None:
         """``tree`` gives the tree along which packets of a stream travel from here."""
@@ -67,6 +67,13 @@ class PacketOutlet:
             yield Packet(
                 self._tree(message.stream), self._me, self._incarnation, record.number, message.payload, rest
             )  # fmt: skip
+
+    def stand(self, sent: int) -> tuple[int, int, int, int]:
+        """There is neither a plan nor a roster."""
+        return 0, 0, 0, 0
+
+    def confirmed(self, sent: int) -> list[Command]:
+        return []
 
     def tick(self, sent: int, now: float) -> list[Outgoing]:
         """Nobody counts what has arrived, so there is nothing to tell."""

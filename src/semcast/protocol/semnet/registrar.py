@@ -10,6 +10,7 @@ class Registrar:
     """In the place of a coordinator's machine. There is no plan, so there is nothing to lead, and nothing to store."""
 
     term = 0
+    current: Deployment | None = None
     deployment: Deployment | None = None
 
     def handle(self, event: Event, now: float) -> list[Command]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from semcast.model.message import Message
+from semcast.protocol.contract import Command
 from semcast.protocol.source.followed_plan import Following
 from semcast.protocol.source.routing import Routes
 from semcast.protocol.source.samples import Sampling
@@ -40,9 +41,11 @@ class Outlet(Protocol):
     def following(self) -> Following | None:
         """The plan that messages follow; None where there is none, or none yet."""
 
-    @property
-    def since(self) -> int:
-        """The position behind which messages follow that plan."""
+    def stand(self, sent: int) -> tuple[int, int, int, int]:
+        """The plan and the roster's version that are followed behind durable positions, each with its position."""
+
+    def confirmed(self, sent: int) -> list[Command]:
+        """What can be said to coordinators now that the log is durable so far."""
 
     def carried(self) -> Mapping[Key, Carried]:
         """What was sent on each tree of that plan."""

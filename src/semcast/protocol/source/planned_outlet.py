@@ -6,19 +6,20 @@ profiles of yesterday. Tallies and repairs read what was logged: what is in the 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 import msgspec
 
-from semcast.model.message import Message, packed
+from semcast.model.message import Message, packed, unpacked
 from semcast.planning.schemes import scheme_of
-from semcast.protocol.contract import Command, Send
+from semcast.protocol.contract import Command, Send, Sync
 from semcast.protocol.filters import Filter
 from semcast.protocol.settings import Settings
 from semcast.protocol.source.ageing import Ageing
-from semcast.protocol.source.followed_plan import Following
+from semcast.protocol.source.followed_plan import Following, RosterFollowing, following_of
+from semcast.protocol.source.followed_roster import FollowedRoster
 from semcast.protocol.source.outlet import Carried, Outgoing
 from semcast.protocol.source.repairs import Repairs
 from semcast.protocol.source.routing import Routes, Unfit, routes_of
@@ -35,7 +36,11 @@ from semcast.protocol.wire.frames import (
     Key,
     Lease,
     Leg,
+    PieceTaken,
     Refused,
+    RosterChanges,
+    RosterFollowed,
+    RosterPiece,
     Samples,
     Switch,
     Switched,
@@ -73,7 +78,15 @@ class PlannedOutlet:
         self._settings = settings
         self._incarnation = incarnation
         self._streams = streams
+        self.roster = FollowedRoster()
+        self.version = 0
+        """Of the roster that messages are matched by, behind …"""
+        self.version_since = 0
         self._matching: Filter[str] = Filter()
+        self._confirming: deque[tuple[int, str, Switched | RosterFollowed]] = deque()
+        """What is said when the log is durable through a position: after a crash its numbers are given again."""
+        self._stood: tuple[tuple[int, int], tuple[int, int]] = (0, 0), (0, 0)
+        """What it follows, as it was last durable."""
         self._leased_until = float("-inf")
         self._carried: Counter[Key] = Counter()
         self._counts: dict[Key, dict[int, int]] = {}
@@ -100,14 +113,72 @@ class PlannedOutlet:
 
     # --- from the coordinator
 
-    def switch(self, switch: Switch, sender: str) -> list[Command]:
+    def switch(self, switch: Switch, sender: str, sent: int) -> list[Command]:
         """Follow a plan from the end of the log on."""
         if self.following is None or switch.epoch > self.following.epoch:
             self._follow(switch)
-        return [Send(sender, Switched(self._me, self._incarnation, switch.term, self.epoch, self.since))]
+        assert self.following is not None
+        answer = Switched(
+            self._me, self._incarnation, switch.term, self.epoch, self.since, self.following.switch.version
+        )
+        return self._confirm(self.since, sender, answer, sent)
+
+    def roster_changed(self, said: RosterChanges | RosterPiece, sender: str, sent: int) -> list[Command]:
+        """Match by another version of the roster from the end of the log on."""
+        roster, before = self.roster, self.roster.version
+        if isinstance(said, RosterPiece):
+            if not roster.piece(said):
+                return []
+            taken: list[Command] = [
+                Send(sender, PieceTaken(self._me, self._incarnation, said.snapshot, said.place))
+            ]  # fmt: skip
+            if roster.version == before:
+                return taken
+        else:
+            taken = []
+            if not roster.change(said):
+                self._leased_until = float("-inf")  # what it took in was matched by who knows what
+                self.version, self.version_since = 0, self._log.end
+                return [Send(sender, RosterFollowed(self._me, self._incarnation, before, 0, astray=True))]
+        if roster.version != before:
+            self._follow_version(roster.version)
+            if isinstance(self.following, RosterFollowing):
+                self.following.changed()
+        answer = RosterFollowed(self._me, self._incarnation, self.version, self.version_since)
+        return taken + self._confirm(self.version_since, sender, answer, sent)
+
+    def _follow_version(self, version: int) -> None:
+        self.version, self.version_since = version, self._log.end
+
+    def _confirm(self, position: int, to: str, answer: Switched | RosterFollowed, sent: int) -> list[Command]:
+        if position <= sent:
+            return [Send(to, answer)]
+        self._confirming.append((position, to, answer))
+        return [Sync(position)]
+
+    def confirmed(self, sent: int) -> list[Command]:
+        """What can be said now that the log is durable so far."""
+        commands: list[Command] = []
+        while self._confirming and self._confirming[0][0] <= sent:
+            _, to, answer = self._confirming.popleft()
+            commands.append(Send(to, answer))
+        return commands
+
+    def stand(self, sent: int) -> tuple[int, int, int, int]:
+        """The plan and the roster's version that are followed behind durable positions, each with its position."""
+        plan, version = self._stood
+        if self.since <= sent:
+            plan = self.epoch, self.since
+        if self.version_since <= sent:
+            version = self.version, self.version_since
+        self._stood = plan, version
+        return (*plan, *version)
 
     def _follow(self, switch: Switch) -> None:
-        old, self.following = self.following, Following(switch, self._me, self._matching)
+        old = self.following
+        self.following = following_of(switch, self._me, self._matching, self.roster)
+        if not isinstance(self.following, RosterFollowing):
+            self._follow_version(switch.version)
         self.previous, self.since = (old.epoch if old else 0), self._log.end
         if old is not None:
             self._closing |= {key: self.since for key in old.trees if key not in self.following.trees}
@@ -172,10 +243,29 @@ class PlannedOutlet:
         if append.epoch != self.epoch:
             reason = f"routed by plan {append.epoch}, and plan {self.epoch} is followed"
             return Refused(append.origin, append.first, reason, epoch=self.epoch)
+        by_roster = isinstance(self.following, RosterFollowing)
+        if by_roster and not self.roster.knows_since(append.version):
+            reason = f"matched by version {append.version}, and version {self.version} is followed"
+            return Refused(append.origin, append.first, reason, epoch=self.epoch, version=self.version)
         try:
-            return routes_of(append, self.following.reached, self._streams.declared)
+            routes = routes_of(append, self.following.reached, self._streams.declared)
         except Unfit as error:
             return Refused(append.origin, append.first, str(error), unfit=append.first + error.place)
+        if isinstance(self.following, RosterFollowing) and append.version < self.version:
+            return self._with_later(self.following, append, routes)
+        return routes
+
+    def _with_later(self, following: RosterFollowing, append: Append, routes: list[Routes]) -> list[Routes]:
+        """Routes that a pipeline found by an earlier version, and who has come since."""
+        later = self.roster.match_since(append.version, [unpacked(body) for body in append.bodies])
+        found = list(routes)
+        for place, mask in enumerate(later):
+            if mask:
+                known = 0
+                for _, gateways in routes[place]:
+                    known |= gateways
+                found[place] = following.rerouted(known, mask)
+        return found
 
     def frames(self, records: list[Record]) -> Iterable[Data | Leg]:
         by_key: dict[tuple[Key, int], list[tuple[Record, int]]] = {}
@@ -246,7 +336,7 @@ class PlannedOutlet:
         counts = dict(known) if bit is None else {bit: known.get(bit, 0)}
         return Tally(
             key, self.epoch, self.previous, self.since, self._me, self._incarnation, through, counts, final,
-            self._ways[key].rendezvous,
+            self._ways[key].rendezvous, self.version, self.version_since,
         )  # fmt: skip
 
     def tallies(self, gateway: str, sent: int) -> list[Tally]:
@@ -289,16 +379,22 @@ class PlannedOutlet:
         if any(key not in self._acked for key in acking):
             return 0
         self._floor = max(self._floor, min([sent, *(self._acked[key] for key in acking)]))
-        places = [*self._kept_for.values(), *([self._ageing.old] if self._settings.retain_s else [])]
+        places = [*self._owed_to_absent(), *([self._ageing.old] if self._settings.retain_s else [])]
         kept = [max(place, self._log.end - self._settings.retain_absent) for place in places]
         if self._streams.on_spark:
             kept.append(self._ingested)
         return min([self._floor, self._told_of, self._log.end - self._settings.retain, *kept])
 
+    def _owed_to_absent(self) -> list[int]:
+        """From where on the log is kept for gateways that are away; for those that want nothing it is not."""
+        if not isinstance(self.following, RosterFollowing):
+            return list(self._kept_for.values())
+        return [place for gateway, place in self._kept_for.items() if self.roster.held[gateway]]
+
     def fetch(self, fetch: Fetch, sent: int) -> list[Command]:
         """Give a gateway what it misses."""
         if self.following is None:
-            return self._repairs.fetch(fetch, 0, sent, 0, (0, 0, ())) if fetch.first is None else []
+            return self._repairs.fetch(fetch, 0, sent, 0, (0, 0, (), 0, 0)) if fetch.first is None else []
         bit = self.following.bits.get(fetch.gateway)
         if bit is None:
             return []
@@ -312,7 +408,9 @@ class PlannedOutlet:
                 return []  # it asks again
             if fetch.through is None:
                 fetch = msgspec.structs.replace(fetch, through=sent)
-        return self._repairs.fetch(fetch, bit, sent, known, (self.epoch, self.since, counts))
+        return self._repairs.fetch(
+            fetch, bit, sent, known, (self.epoch, self.since, counts, self.version, self.version_since)
+        )
 
     def fill(self, fill: Fill, sent: int) -> list[Command]:
         """Give a gateway what a profile matched before it was subscribed there."""

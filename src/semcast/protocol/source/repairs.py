@@ -23,6 +23,10 @@ def _matching(profile: ProfileText) -> Filter[int]:
     return Filter({0: profile})
 
 
+Stand = tuple[int, int, tuple[tuple[Key, int], ...], int, int]
+"""Of a source: its plan and since when, its counts for a gateway, the roster's version and since when."""
+
+
 class _Read(NamedTuple):
     records: list[Record]
     through: int
@@ -40,15 +44,14 @@ class Repairs:
         self._incarnation = incarnation
         self._settings = settings
 
-    def fetch(
-        self, fetch: Fetch, bit: int, sent: int, known: int, stand: tuple[int, int, tuple[tuple[Key, int], ...]]
-    ) -> list[Command]:
+    def fetch(self, fetch: Fetch, bit: int, sent: int, known: int, stand: Stand) -> list[Command]:
         """All that was for a gateway; ``known`` is the position behind which its interests were matched."""
-        epoch, since, counts = stand
+        epoch, since, counts, *version = stand
         if fetch.first is None:
             place = Caught(
-                self._source, fetch.request, self._incarnation, sent, sent, 0, epoch=epoch, since=since, counts=counts
-            )
+                self._source, fetch.request, self._incarnation, sent, sent, 0, 0, False, epoch, since, counts,
+                *version,
+            )  # fmt: skip
             return [Send(fetch.gateway, place)]
         have = set(fetch.have)
 
@@ -64,7 +67,7 @@ class Repairs:
         more = found.more or fetch.through is not None
         caught = Caught(
             self._source, fetch.request, self._incarnation, fetch.first, found.through, len(found.records),
-            found.lost, more, epoch, since, () if more else counts,
+            found.lost, more, epoch, since, () if more else counts, *version,
         )  # fmt: skip
         return [*self._sent(fetch.gateway, fetch.request, found.records), Send(fetch.gateway, caught)]
 

@@ -9,7 +9,7 @@ import numpy as np
 from semcast.matching.matches import Matches
 from semcast.model.message import unpacked
 from semcast.planning.plan import Plan, PlannedChannel
-from semcast.planning.router import ChannelBatch, Router
+from semcast.planning.router import ChannelBatch, MaskRouter, Router
 from semcast.planning.schemes import scheme_of
 from semcast.protocol.stores import AWAY
 from semcast.protocol.streams import envelope_refusal
@@ -33,7 +33,9 @@ class Routing:
         reached = {bit for tree in switch.trees for bit in tree.gateways}
         self._present = [gateway for bit, gateway in enumerate(switch.gateways) if bit in reached]
         self._whole = len(self._present) == len(switch.gateways)
-        self._router = Router(self._plan(switch), source=source) if self._keys and switch.profiles else None
+        there = set(self._present)
+        wanted = {name: tuple(gateway for gateway in held if gateway in there) for name, _, held in switch.profiles}
+        self._router = Router(_plan(switch, wanted), source=source) if self._keys and switch.profiles else None
 
     def routes(self, matches: Matches) -> list[Routes]:
         """Per message its trees. Equal masks are looked at once."""
@@ -77,26 +79,56 @@ class Routing:
             mask &= mask - 1
         return found
 
-    def _plan(self, switch: Switch) -> Plan:
-        """The plan as the router has to see it: with the gateways that trees can reach."""
-        there = set(self._present)
-        subscriptions = {
-            name: tuple(gateway for gateway in held if gateway in there) for name, _, held in switch.profiles
-        }
-        channels = tuple(
-            PlannedChannel(
-                id=tree.key[0],
-                stream=None,
-                expression=tree.expression,
-                profiles=(),
-                gateways=tuple(switch.gateways[bit] for bit in tree.gateways),
-                rendezvous=tree.rendezvous,
-                tree=tree.links,
-                rate=0.0,
-            )
-            for tree in switch.trees
+
+def _plan(switch: Switch, wanted: Mapping[str, tuple[str, ...]]) -> Plan:
+    """The plan as a router has to see it: with the gateways that trees can reach."""
+    reached = {bit for tree in switch.trees for bit in tree.gateways}
+    present = tuple(gateway for bit, gateway in enumerate(switch.gateways) if bit in reached)
+    channels = tuple(
+        PlannedChannel(
+            id=tree.key[0],
+            stream=None,
+            expression=tree.expression,
+            profiles=(),
+            gateways=tuple(switch.gateways[bit] for bit in tree.gateways),
+            rendezvous=tree.rendezvous,
+            tree=tree.links,
+            rate=0.0,
         )
-        return Plan(switch.term, switch.epoch, switch.scheme, tuple(self._present), subscriptions, channels, {})
+        for tree in switch.trees
+    )
+    return Plan(switch.term, switch.epoch, switch.scheme, present, dict(wanted), channels, {})
+
+
+class MaskRouting:
+    """One plan at one source, where the gateways of a message decide on its tree. Masks have the plan's bits."""
+
+    def __init__(self, switch: Switch, source: str) -> None:
+        self._keys = [tree.key for tree in switch.trees]
+        reached = {bit for tree in switch.trees for bit in tree.gateways}
+        self._present = sorted(reached)
+        self._there = sum(1 << bit for bit in reached)
+        self._words = max(1, (len(self._present) + 63) >> 6)
+        self._router = MaskRouter(_plan(switch, {}), source) if self._keys and reached else None
+
+    def routes(self, masks: Sequence[int]) -> list[Routes]:
+        """Per mask its tree; gateways that no tree reaches are owed the message, and will fetch it."""
+        found: list[list[tuple[Key, int]]] = [[] for _ in masks]
+        if self._router is not None and masks:
+            packed = np.zeros((len(masks), self._words), np.uint64)
+            for row, mask in enumerate(masks):
+                packed[row] = np.frombuffer(self._gathered(mask).to_bytes(8 * self._words, "little"), np.uint64)
+            for batch in self._router.route(packed):
+                for row in batch.rows.tolist():
+                    found[row].append((self._keys[batch.channel], masks[row] & self._there))
+        for row, mask in enumerate(masks):
+            if mask & ~self._there:
+                found[row].append((AWAY, mask & ~self._there))
+        return [tuple(ways) for ways in found]
+
+    def _gathered(self, mask: int) -> int:
+        """Bits of all gateways → bits of those that trees reach."""
+        return sum(1 << place for place, bit in enumerate(self._present) if mask >> bit & 1)
 
 
 def append_frame(
@@ -107,6 +139,7 @@ def append_frame(
     bodies: Sequence[bytes],
     routes: Sequence[Routes],
     samples: Iterable[tuple[str, ...]] = (),
+    version: int = 0,
 ) -> Append:
     """Routed messages as they travel to a source; at most 65,536."""
     different = {way: place for place, way in enumerate(dict.fromkeys(routes))}
@@ -116,7 +149,7 @@ def append_frame(
         for way in different
     )
     taken = b"".join(different[way].to_bytes(2, "little") for way in routes)
-    return Append(origin, first, since, epoch, tuple(bodies), tuple(trees), ways, taken, tuple(samples))
+    return Append(origin, first, since, epoch, tuple(bodies), tuple(trees), ways, taken, tuple(samples), version)
 
 
 class Unfit(Exception):

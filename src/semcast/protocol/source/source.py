@@ -49,8 +49,19 @@ class Source(Generic[O_co]):
         return following.epoch if following else 0
 
     @property
-    def since(self) -> int:
-        return self._outlet.since
+    def version(self) -> int:
+        """Of the roster that messages are matched by."""
+        return self._outlet.stand(self.sent)[2]
+
+    @property
+    def profiles(self) -> int:
+        """How many profiles messages are matched with."""
+        following = self._outlet.following
+        return following.profiles if following is not None else 0
+
+    def stand(self) -> tuple[int, int, int, int]:
+        """The plan and the roster's version that are followed behind durable positions, each with its position."""
+        return self._outlet.stand(self.sent)
 
     @property
     def sampling(self) -> Sampling:
@@ -138,7 +149,7 @@ class Source(Generic[O_co]):
         while self._waiting and self._waiting[0][0] <= self.sent:
             _, publisher, published = self._waiting.popleft()
             commands.append(Send(publisher, published))
-        return commands, frames
+        return commands + self._outlet.confirmed(self.sent), frames
 
     def tick(self, now: float) -> list[Outgoing]:
         """What is to be sent now besides messages."""

@@ -25,20 +25,25 @@ from semcast.protocol.wire.frames import (
     Fetch,
     Fill,
     FoundPlan,
+    GatewayChanges,
     Heartbeat,
     Ingested,
     Install,
     Installed,
-    Interests,
     Lease,
     Leg,
     Live,
+    Noted,
     OfferPlans,
+    PieceTaken,
     ProtocolError,
     Publish,
     Published,
     Refused,
     Repair,
+    RosterChanges,
+    RosterFollowed,
+    RosterPiece,
     Samples,
     Switch,
     Switched,
@@ -65,12 +70,16 @@ AT_BROKER: dict[Sender, frozenset[type]] = {
         _OF_BROKERS | {Data, DataView, Leg, LegView, Tally, Packet, Hello, HelloTaken, Interest, InterestTaken}
     ),
     Sender.BROKER: frozenset(_OF_BROKERS),
-    Sender.COORDINATOR: frozenset(_OF_ALL | {Install, Switch, Lease, Live, AskSamples, Welcome}),
+    Sender.COORDINATOR: frozenset(
+        _OF_ALL | {Install, Switch, Lease, Noted, Live, RosterChanges, RosterPiece, AskSamples, Welcome}
+    ),
     Sender.CLIENT: frozenset(_OF_ALL | {Ask, Attach, Taken, Detach, Publish, Append, Ingested}),
 }
 AT_COORDINATOR: dict[Sender, frozenset[type]] = {
     Sender.NEIGHBOUR: frozenset(),
-    Sender.BROKER: frozenset(_OF_ALL | {Heartbeat, Installed, Switched, Interests, Samples, Counters}),
+    Sender.BROKER: frozenset(
+        _OF_ALL | {Heartbeat, Installed, Switched, GatewayChanges, RosterFollowed, PieceTaken, Samples, Counters}
+    ),
     Sender.COORDINATOR: frozenset(),
     Sender.CLIENT: frozenset(_OF_ALL | {Ask, OfferPlans, FoundPlan}),
 }
@@ -82,7 +91,9 @@ _ABOUT: dict[type, str] = {
     Counters: "broker",
     Switched: "source",
     Samples: "source",
-    Interests: "gateway",
+    RosterFollowed: "source",
+    PieceTaken: "source",
+    GatewayChanges: "gateway",
     Fetch: "gateway",
     Fill: "gateway",
     Repair: "source",

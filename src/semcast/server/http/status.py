@@ -57,7 +57,7 @@ def _coordinator_troubles(host: CoordinatorHost) -> list[str]:
     reasons = []
     if host.over:
         reasons.append("it has stopped, or cannot go on; its log says why")
-    if host.leads and host.machine.deployment is None:
+    if host.leads and host.machine.current is None:
         reasons.append("there is no plan yet")
     return reasons
 
@@ -184,7 +184,7 @@ def trees(host: AnyHost) -> dict[str, Any]:
     if not scheme_of(host.view.scheme).coordinated:
         routers = {name: f"http://{member.address}/treez" for name, member in host.view.members.items()}
         return {"scheme": host.view.scheme, "trees": [], "routers": routers}
-    deployment = host.machine.deployment
+    deployment = host.machine.current
     if deployment is None:
         return {"epoch": 0, "trees": []}
     found = [

@@ -31,9 +31,7 @@ from semcast.protocol.wire.frames.control import (
     Heartbeat,
     Install,
     Installed,
-    Interests,
     Lease,
-    Live,
     PlannedTree,
     Samples,
     Switch,
@@ -55,21 +53,86 @@ from semcast.protocol.wire.frames.links import (
     Vouch,
     Vouched,
 )
+from semcast.protocol.wire.frames.roster import (
+    GatewayChanges,
+    Live,
+    Noted,
+    PieceTaken,
+    RosterChange,
+    RosterChanges,
+    RosterFollowed,
+    RosterPiece,
+    Wish,
+)
 from semcast.protocol.wire.frames.semantic import SemanticFrame
 from semcast.protocol.wire.frames.trees import Ack, Caught, Data, Fetch, Fill, Leg, Repair, Tally
 
 AnyFrame = (
-    Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
-    | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
-    | Append | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong
-    | Ask | Answer | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | Vouch | Vouched
-    | SemanticFrame
+    Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install
+    | Installed | Switch | Switched | GatewayChanges | Noted | Live | RosterChanges | RosterPiece | RosterFollowed
+    | PieceTaken | AskSamples | Samples | Publish | Published | Refused | Attach | Attached | Append | Deliver
+    | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong | Ask | Answer
+    | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | Vouch | Vouched | SemanticFrame
 )  # fmt: skip
 
 __all__ = [
-    "Ack", "Answer", "AnyFrame", "Append", "Ask", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Counters",
-    "Data", "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "FoundPlan", "Frame", "Gap", "Greeting",
-    "Heartbeat", "Hello", "Ingested", "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "OfferPlans",
-    "OrderPlan", "Ping", "PlannedTree", "Pong", "Progress", "ProtocolError", "Publish", "Published", "Refused",
-    "Repair", "Samples", "Switch", "Switched", "Taken", "Tally", "TreeLink", "Vouch", "Vouched", "Welcome",
+    "Ack",
+    "Answer",
+    "AnyFrame",
+    "Append",
+    "Ask",
+    "AskSamples",
+    "Attach",
+    "Attached",
+    "Beat",
+    "Caught",
+    "Counters",
+    "Data",
+    "Deliver",
+    "Detach",
+    "Detached",
+    "Entry",
+    "Fetch",
+    "Fill",
+    "FoundPlan",
+    "Frame",
+    "Gap",
+    "GatewayChanges",
+    "Greeting",
+    "Heartbeat",
+    "Hello",
+    "Ingested",
+    "Install",
+    "Installed",
+    "Key",
+    "Lease",
+    "Leg",
+    "Live",
+    "Noted",
+    "OfferPlans",
+    "OrderPlan",
+    "PieceTaken",
+    "Ping",
+    "PlannedTree",
+    "Pong",
+    "Progress",
+    "ProtocolError",
+    "Publish",
+    "Published",
+    "Refused",
+    "Repair",
+    "RosterChange",
+    "RosterChanges",
+    "RosterFollowed",
+    "RosterPiece",
+    "Samples",
+    "Switch",
+    "Switched",
+    "Taken",
+    "Tally",
+    "TreeLink",
+    "Vouch",
+    "Vouched",
+    "Welcome",
+    "Wish",
 ]  # fmt: skip

@@ -48,6 +48,8 @@ class Append(Frame, frozen=True, tag="append"):
     """The place of each message's way, two bytes each."""
     samples: tuple[tuple[str, ...], ...] = ()
     """Which profiles matched some of the messages, at the rate at which sources sample."""
+    version: Whole = 0
+    """Of the roster that they were matched by: the source matches them with what was added since."""
 
 
 class Ingested(Frame, frozen=True, tag="ingested"):
@@ -80,6 +82,8 @@ class Refused(Frame, frozen=True, tag="refused"):
     """The plan that the source follows, where messages were routed by another: they have to be routed anew."""
     attempt: int = 0
     """As the publish had it: what was refused before a message was given up says nothing of the numbers after."""
+    version: int = 0
+    """With ``epoch``: they have to be matched by this version of the roster, or a later one."""
 
 
 class Attach(Frame, frozen=True, tag="attach"):

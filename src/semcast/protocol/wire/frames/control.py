@@ -34,7 +34,11 @@ class Heartbeat(Frame, frozen=True, tag="heartbeat"):
     clean: tuple[tuple[str, int], ...] = ()
     """Of a gateway: per source the newest epoch of which it knows that nothing of older trees is under way."""
     serial: int = -1
-    """Of a gateway: the newest of its interests."""
+    """Of a gateway: the newest of its changes."""
+    version: int = 0
+    """Of a source: the version of the roster that it matches by, …"""
+    version_since: int = 0
+    """… behind this position."""
 
 
 class Lease(Frame, frozen=True, tag="lease"):
@@ -130,48 +134,24 @@ class Switch(Frame, frozen=True, tag="switch"):
     gateways: tuple[str, ...]
     """In bit order."""
     profiles: tuple[tuple[str, ProfileText, tuple[str, ...]], ...]
-    """(id, text, gateways)."""
+    """(id, text, gateways); none where sources follow the roster."""
     trees: tuple[PlannedTree, ...]
     absent: tuple[str, ...] = ()
     """Gateways that are away, whose clients may come back: the log is kept for them as long as retention lets it."""
+    version: int = 0
+    """Of the roster that the profiles were taken from."""
 
 
 class Switched(Frame, frozen=True, tag="switched"):
-    """A source follows a plan since a position."""
+    """A source follows a plan since a position, which is durable."""
 
     source: str
     incarnation: int
     term: int
     epoch: int
     position: int
-
-
-class Interests(Frame, frozen=True, tag="interests"):
-    """What a gateway wants for its clients; ``serial`` orders what it says."""
-
-    gateway: str
-    incarnation: int
-    serial: int
-    profiles: tuple[ProfileText, ...]
-    max_delay_ms: tuple[float | None, ...] = ()
-    """Per profile, the strictest bound that the gateway's policy makes of its clients'."""
-
-
-class Live(Frame, frozen=True, tag="live"):
-    """Everything in the interests of ``serial`` is matched by every source behind ``positions``."""
-
-    term: int
-    incarnation: int
-    """Of the gateway that asked: one that has fallen counts its serials anew."""
-    serial: int
-    epoch: int
-    """The first plan that has them."""
-    positions: tuple[tuple[str, int], ...]
-    unsure: tuple[str, ...] = ()
-    """Sources that are cut off and take nothing in: behind their position they matched without the interests, until
-    they follow ``epoch`` or a later plan."""
-    late: tuple[tuple[int, float], ...] = ()
-    """(place of a profile in the interests, expected delay in ms) where a bound cannot be met."""
+    version: int = 0
+    """Of the roster that the plan's profiles were taken from."""
 
 
 class AskSamples(Frame, frozen=True, tag="ask-samples"):

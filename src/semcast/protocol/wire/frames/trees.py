@@ -54,6 +54,10 @@ class Tally(Frame, frozen=True, tag="tally"):
     """Nothing will come over this tree after ``through``."""
     rendezvous: str | None = None
     """Where it has to go first; None on the tree itself."""
+    version: int = 0
+    """Of the roster that the source matches by, …"""
+    version_since: int = 0
+    """… behind this position."""
 
 
 class Ack(Frame, frozen=True, tag="ack"):
@@ -118,3 +122,7 @@ class Caught(Frame, frozen=True, tag="caught"):
     since: int = 0
     counts: tuple[tuple[Key, int], ...] = ()
     """What the source counts for this gateway, per open tree, as of ``through``; not where there is ``more``."""
+    version: int = 0
+    """Of the roster that the source matches by, …"""
+    version_since: int = 0
+    """… behind this position."""
