@@ -14,17 +14,22 @@ from semcast.model.message import Message
 from semcast.protocol.wire.frames import (
     AnyFrame,
     Data,
+    GatewayChanges,
     Heartbeat,
     Hello,
     Install,
-    Interests,
     Lease,
     Leg,
     Live,
+    Noted,
+    PieceTaken,
     Publish,
     Published,
     Refused,
     Repair,
+    RosterChanges,
+    RosterFollowed,
+    RosterPiece,
     Switch,
     Switched,
     Tally,
@@ -73,7 +78,10 @@ def test_nobody_can_play_the_coordinator(unharmed: Target, record_property: Reco
         Lease(HIGH, 0.0, 1e9, 1, HIGH),
         Install(HIGH, HIGH, (), ()),
         Switch(HIGH, HIGH, "masked", ("b2",), (), ()),
+        Noted(HIGH, 1, HIGH),
         Live(HIGH, 1, HIGH, HIGH, ()),
+        RosterChanges(HIGH, 0, HIGH, (), ()),
+        RosterPiece(HIGH, 1, 0, HIGH, (), (), last=True),
     ]
 
     async def attack(target: Target) -> None:
@@ -127,7 +135,9 @@ def test_members_speak_for_themselves_only(unharmed: Target, record_property: Re
     frames: list[AnyFrame] = [
         Heartbeat("b0", HIGH, 0.0, (HIGH, HIGH), ("b1", "b2"), HIGH, HIGH, HIGH),
         Switched("b0", HIGH, 1, HIGH, HIGH),
-        Interests("b2", HIGH, HIGH, ()),
+        GatewayChanges("b2", HIGH, HIGH, ()),
+        RosterFollowed("b0", HIGH, HIGH, HIGH),
+        PieceTaken("b0", HIGH, HIGH, HIGH),
     ]
 
     async def attack(target: Target) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 from semcast.model.message import ProfileText
 from semcast.protocol.coordinator.commissions import Commission, Found
 from semcast.protocol.coordinator.orders import Made, Order
-from semcast.protocol.coordinator.planner import Planner, Wishes
+from semcast.protocol.coordinator.planner import Planner
+from semcast.protocol.coordinator.roster import Entry, Holding
 from semcast.trees.topology import Topology
 
 
@@ -15,11 +16,21 @@ def order_of(topology: Topology, scheme: str, wanted: dict[str, tuple[str, ...]]
              bounds: dict[tuple[str, str], float] | None = None, before: Made | None = None,
              samples: dict[str, list[tuple[str, ...]]] | None = None) -> Order:  # fmt: skip
     names = tuple(broker.id for broker in topology.brokers)
-    profiles = {name: ProfileText("topics", "topic", name) for name in wanted}
-    wishes = Wishes(topology, names, names[:2], profiles, wanted, bounds or {})
+    allowed = bounds or {}
+    entries = [
+        Entry(
+            name,
+            ProfileText("topics", "topic", name),
+            1,
+            tuple(Holding(gateway, 1, allowed.get((gateway, name))) for gateway in gateways),
+        )
+        for name, gateways in wanted.items()
+    ]
     planner = Planner(scheme, 3, np.random.default_rng(seed).spawn(2)[1])
     current, tables = before or (None, {})
-    return Order(number, 7, number, planner, wishes, wanted, {}, names, (), current, tables, samples)
+    return Order(
+        number, 7, number, planner, topology, names, names[:2], entries, 1, names, (), current, tables, samples
+    )  # fmt: skip
 
 
 def reorganisation(topology: Topology, scheme: str) -> tuple[Order, Found]:

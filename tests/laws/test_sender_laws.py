@@ -19,11 +19,14 @@ KINDS = [kind for kind in get_args(AnyFrame) if "emantic" not in kind.__module__
 # Written down by hand, from what machines send: whom a broker may hear a frame from.
 NEIGHBOURS = {"Data", "Leg", "Tally"}
 BROKERS = {"Ack", "Fetch", "Fill", "Repair", "Caught", "Publish", "Published", "Refused"}
-COORDINATORS = {"Install", "Switch", "Lease", "Live", "AskSamples", "Welcome"}
+COORDINATORS = {"Install", "Switch", "Lease", "Live", "Noted", "RosterChanges", "RosterPiece", "AskSamples", "Welcome"}
 CLIENTS = {"Ask", "Attach", "Taken", "Detach", "Publish", "Append", "Ingested"}
 ANYBODY = {"Beat", "ProtocolError"}
-OWN = {"gateway": ("Fetch", "Fill", "Interests"), "source": ("Repair", "Caught", "Switched", "Samples"),
-       "broker": ("Heartbeat", "Installed", "Counters")}  # fmt: skip
+OWN = {
+    "gateway": ("Fetch", "Fill", "GatewayChanges"),
+    "source": ("Repair", "Caught", "Switched", "Samples", "RosterFollowed", "PieceTaken"),
+    "broker": ("Heartbeat", "Installed", "Counters"),
+}
 
 
 def expected(name: str, sender: Sender) -> bool:
@@ -66,7 +69,16 @@ def test_a_coordinator_hears_of_brokers_from_themselves(frame: Any, own: bool) -
     about = next((field for field, kinds in OWN.items() if name in kinds), None)
     if about is not None and own:
         frame = msgspec.structs.replace(frame, **{about: "me"})
-    reports = {"Heartbeat", "Installed", "Switched", "Interests", "Samples", "Counters"}
+    reports = {
+        "Heartbeat",
+        "Installed",
+        "Switched",
+        "GatewayChanges",
+        "RosterFollowed",
+        "PieceTaken",
+        "Samples",
+        "Counters",
+    }
     allowed = name in reports and about is not None and getattr(frame, about) == "me"
     assert (objection(frame, "me", Sender.BROKER, AT_COORDINATOR) is None) == (allowed or name in ANYBODY)
     asks = {"Ask", "OfferPlans", "FoundPlan"} | ANYBODY

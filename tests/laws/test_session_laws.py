@@ -13,7 +13,8 @@ from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.interests import InterestSet
 from semcast.protocol.gateway.sessions import Session
 from semcast.protocol.profile_texts import covers
-from semcast.protocol.wire.frames import Attach, Caught, Deliver, Live
+from semcast.protocol.settings import Settings
+from semcast.protocol.wire.frames import Attach, Caught, Deliver, Live, Wish
 from tests.protocol.playbook import (
     frames,
     topic,
@@ -157,60 +158,67 @@ TOPICS = [topic(text) for text in ("a", "a/b", "a/b/c", "a/d", "z")]
 
 
 class Bureau:
-    """A gateway's interests, and a coordinator that hears some of its words, late, and puts them in force in order."""
+    """A gateway's interests, and a coordinator that hears its changes, late, and puts them in force in order."""
 
     def __init__(self) -> None:
-        self.interests = InterestSet()
-        self.said: dict[int, frozenset[ProfileText]] = {}
+        self.interests = InterestSet("g", Settings(), 1)
+        self.said: list[Wish] = []
         self.force: list[tuple[int, frozenset[ProfileText]]] = [(0, frozenset())]
         """Since which position the sources match what."""
-        self.position = 0
+        self.position = self.now = 0
         self.answers: list[Live] = []
-        self.taken = -1
+        self.taken = 0
         self.sessions: dict[int, ProfileText] = {}
         self.live: dict[int, int] = {}
         self.names = 0
-        self.say()
 
     def say(self, _: int = 0) -> None:
-        self.said[self.interests.serial] = frozenset(self.interests.profiles)
+        self.now += 1  # so that what was not answered is said again
+        for _, frame in self.interests.says(["c"], float(self.now)):
+            assert frame.first <= len(self.said) + 1
+            self.said[frame.first - 1 :] = [*frame.changes, *self.said[frame.first - 1 + len(frame.changes) :]]
 
     def settle(self, _: int = 0) -> None:
-        self.interests.settle(dict.fromkeys(self.sessions.values()))
+        self.interests.settle()
 
     def attach(self, which: int) -> None:
         self.names += 1
-        self.sessions[self.names] = TOPICS[which % len(TOPICS)]
-        self.settle()
+        profile = TOPICS[which % len(TOPICS)]
+        if profile not in self.sessions.values():
+            self.interests.need([profile])
+        self.sessions[self.names] = profile
         self._go_live()
 
     def detach(self, which: int) -> None:
         if self.sessions:
             name = sorted(self.sessions)[which % len(self.sessions)]
-            del self.sessions[name]
+            profile = self.sessions.pop(name)
             self.live.pop(name, None)
-            self.settle()
+            if profile not in self.sessions.values():
+                self.interests.drop(profile)
 
     def decide(self, ahead: int) -> None:
-        """The coordinator takes one of the words that it may have heard, newer than all before."""
-        newer = [serial for serial in sorted(self.said) if serial > self.taken]
-        if newer:
-            self.taken = newer[ahead % len(newer)]
-            self.position += 1
-            self.force.append((self.position, self.said[self.taken]))
+        """The coordinator takes some of the changes that it has heard."""
+        if self.taken < len(self.said):
+            through = self.taken + 1 + ahead % (len(self.said) - self.taken)
+            for wish in self.said[self.taken : through]:
+                held = self.force[-1][1]
+                self.position += 1
+                self.force.append((self.position, held | {wish.profile} if wish.wanted else held - {wish.profile}))
+            self.taken = through
             self.answers.append(Live(1, 1, self.taken, self.position, (("s", self.position),)))
 
     def hear(self, which: int) -> None:
         """An answer comes, late or again."""
         if self.answers:
-            self.interests.confirm(self.answers[-1 - which % len(self.answers)])
+            self.interests.confirm(self.answers[-1 - which % len(self.answers)], "c")
             self._go_live()
 
     def _go_live(self) -> None:
         for name, profile in self.sessions.items():
             since = self.interests.serves(profile)
             if since is not None:
-                self.live.setdefault(name, since["s"])
+                self.live.setdefault(name, dict(since.positions)["s"])
 
     def check(self) -> None:
         for name, since in self.live.items():
@@ -237,7 +245,7 @@ def test_every_live_session_is_covered_without_a_break_by_what_the_coordinator_k
     for what, how in doings:
         getattr(bureau, what)(how)
         bureau.check()
-    for _ in range(4):
+    for _ in range(8):
         bureau.settle()
         bureau.say()
         bureau.decide(-1)

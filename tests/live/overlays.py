@@ -77,13 +77,13 @@ async def overlay(folder: Path, file: Path | None = None, **options: object) -> 
 def settled(whole: Embedded) -> bool:
     """Is the plan in force the one for all brokers and all that was asked for, and nothing under way?"""
     machine = whole.coordinators["c0"].machine
-    deployment = machine.deployment
+    deployment = machine.current
     if deployment is None or set(deployment.brokers) != set(whole.brokers):
         return False
     state = machine.state()
     sources = [host.node.source for host in whole.brokers.values() if host.node.source is not None]
     leased = all(source.leased(asyncio.get_running_loop().time()) for source in sources)
-    same = deployment.interests == machine.said() and not state["planning"]
+    same = machine.all_live and not state["planning"]
     return leased and same and state["phase"] == "settled" and state["draining"] == 0
 
 

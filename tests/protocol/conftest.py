@@ -39,3 +39,11 @@ def reign(world: World) -> Reign:
     made = Reign(world)
     made.settle()
     return made
+
+
+@pytest.fixture
+def planning(world: World) -> Reign:
+    """The same of a scheme under which every change of who wants what is a change of plan."""
+    made = Reign(world, scheme="unicast")
+    made.settle()
+    return made

@@ -12,7 +12,6 @@ from semcast.protocol.wire.frames import (
     Caught,
     Deliver,
     Fetch,
-    Interests,
     Live,
 )
 from semcast.sim.stores import MemoryNotes
@@ -47,8 +46,8 @@ def attach(session: str = "x", profile: ProfileText = topic("a"), **options: obj
     return Attach(session, profile, **options)  # type: ignore[arg-type]
 
 
-def live(serial: int = 1, at: int = 10, incarnation: int = 1, epoch: int = 1, **options: object) -> Live:
-    return Live(1, incarnation, serial, epoch, (("s", at),), **options)  # type: ignore[arg-type]
+def live(serial: int = 1, at: int = 10, incarnation: int = 1, version: int = 1, **options: object) -> Live:
+    return Live(1, incarnation, serial, version, (("s", at),), **options)  # type: ignore[arg-type]
 
 
 def delivered(commands: list[Command], session: str = "x") -> list[int]:
@@ -56,6 +55,7 @@ def delivered(commands: list[Command], session: str = "x") -> list[int]:
 
 
 def asked(node: Node, at: float) -> list[ProfileText]:
-    """What the gateway asks the coordinator for at a tick."""
-    said = frames(tick(node, at), Interests)
-    return sorted(said[-1].profiles, key=lambda profile: profile.text) if said else []
+    """What the gateway asks the coordinator for by now."""
+    assert node.gateway is not None
+    tick(node, at)
+    return sorted(node.gateway.interests.profiles, key=lambda profile: profile.text)

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+import msgspec
+
 from semcast.model.message import Message, ProfileText, packed
+from semcast.planning.schemes import scheme_of
 from semcast.protocol.contract import Command, Event, Machine, Note, Received, Send, Synced, Tick
 from semcast.protocol.node import Node
 from semcast.protocol.planned_node import planned_node
 from semcast.protocol.settings import Settings
+from semcast.protocol.source.followed_roster import FollowedRoster
 from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (
     AnyFrame,
@@ -24,6 +28,8 @@ from semcast.protocol.wire.frames import (
     Lease,
     PlannedTree,
     Publish,
+    RosterChange,
+    RosterChanges,
     Switch,
     Tally,
     TreeLink,
@@ -45,11 +51,33 @@ Kind = TypeVar("Kind")
 
 
 def play(machine: Machine, *events: Event | tuple[str, AnyFrame], at: float = 0.0) -> list[Command]:
-    """Give a machine events, one after the other; ``("m", frame)`` is a frame that came from ``m``."""
+    """Give a machine events, one after the other; ``("m", frame)`` is a frame that came from ``m``.
+
+    Under masked trees a source hears of profiles from the roster: those of a ``Switch`` are told as its changes.
+    """
     commands: list[Command] = []
     for event in events:
+        if isinstance(event, tuple) and isinstance(event[1], Switch) and isinstance(machine, Node):
+            sender, told = event
+            if scheme_of(told.scheme).masked and told.profiles and told.epoch > machine.source.epoch:  # type: ignore[union-attr]
+                commands += machine.handle(Received(sender, changes_to(roster_of(machine), told)), at)
+                event = sender, msgspec.structs.replace(told, profiles=())
         commands += machine.handle(Received(*event) if isinstance(event, tuple) else event, at)
     return commands
+
+
+def roster_of(source: Node) -> FollowedRoster:
+    assert source.source is not None
+    return source.source.outlet.roster  # type: ignore[attr-defined,no-any-return]
+
+
+def changes_to(known: FollowedRoster, told: Switch) -> RosterChanges:
+    """The change from the roster that a source follows to the profiles of a plan."""
+    gateways = {gateway: place for place, gateway in enumerate(told.gateways)}
+    gone = {name for name, _, _ in known.profiles()} - {name for name, _, _ in told.profiles}
+    changes = [RosterChange(name, None, ()) for name in sorted(gone)]
+    changes += [RosterChange(name, text, tuple(gateways[g] for g in held)) for name, text, held in told.profiles]
+    return RosterChanges(told.term, known.version, known.version + 1, told.gateways, tuple(changes))
 
 
 def tick(machine: Machine, at: float) -> list[Command]:
@@ -124,8 +152,11 @@ def tally(
     since: int = 0,
     incarnation: int = 1,
     final: bool = False,
+    version: int = 0,
 ) -> Tally:
-    return Tally(key, epoch, previous, since, "s", incarnation, through, dict(counts), final)
+    """``version`` of the roster is followed ``since`` the same position."""
+    counted = dict(counts)
+    return Tally(key, epoch, previous, since, "s", incarnation, through, counted, final, None, version, since)
 
 
 # --- what coordinators say ------------------------------------------------------------------------------------

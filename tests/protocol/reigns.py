@@ -24,15 +24,20 @@ from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import (
     AnyFrame,
     Entry,
+    GatewayChanges,
     Heartbeat,
     Install,
     Installed,
-    Interests,
     Key,
     Lease,
     Live,
+    PieceTaken,
+    RosterChanges,
+    RosterFollowed,
+    RosterPiece,
     Switch,
     Switched,
+    Wish,
 )
 from semcast.server.store_calls import answer_of
 from semcast.sim.stores import MemoryCoordinatorStore, StoreLine
@@ -62,6 +67,9 @@ class World:
         self.tables: dict[str, dict[Key, Entry]] = {}
         """What it has of that."""
         self.follows: dict[str, tuple[int, int]] = {}
+        self.versions: dict[str, tuple[int, int]] = {}
+        """Source → the version of the roster that it matches by, and since where."""
+        self.rosters: dict[str, dict[str, ProfileText]] = {}
         self.ends: dict[str, int] = {}
         self.clean: dict[str, int] = {}
 
@@ -71,7 +79,10 @@ class World:
         incarnation = self.incarnations[broker]
         if broker.startswith("s"):
             epoch, since = self.follows.get(broker, (0, 0))
-            return Heartbeat(broker, incarnation, self.now, revision, down, self.ends.get(broker, 0), epoch, since)
+            version = self.versions.get(broker, (0, 0))
+            return Heartbeat(
+                broker, incarnation, self.now, revision, down, self.ends.get(broker, 0), epoch, since, (), -1, *version
+            )  # fmt: skip
         clean = (("s", self.clean.get(broker, 0)),) if broker.startswith("g") else ()
         return Heartbeat(broker, incarnation, self.now, revision, down, clean=clean)
 
@@ -80,6 +91,8 @@ class World:
         self.installed.pop(broker, None)
         self.tables.pop(broker, None)
         self.follows.pop(broker, None)
+        self.versions.pop(broker, None)
+        self.rosters.pop(broker, None)
 
     def answer(self, sent: Send) -> AnyFrame | None:
         """What a broker says to a frame of the coordinator."""
@@ -96,6 +109,22 @@ class World:
                 if epoch > self.follows.get(sent.to, (0, 0))[0]:
                     self.follows[sent.to] = (epoch, self.ends.get(sent.to, 0))
                 return Switched(sent.to, incarnation, term, *self.follows[sent.to])
+            case RosterChanges(since=since, version=version, changes=changes):
+                known = self.versions.get(sent.to, (0, 0))[0]
+                if since <= known < version:
+                    roster = self.rosters.setdefault(sent.to, {})
+                    for change in changes:
+                        roster.pop(change.name, None)
+                        if change.profile is not None:
+                            roster[change.name] = change.profile
+                    self.versions[sent.to] = version, self.ends.get(sent.to, 0)
+                return RosterFollowed(sent.to, incarnation, *self.versions.get(sent.to, (0, 0)))
+            case RosterPiece(snapshot=snapshot, place=place, version=version, last=last, changes=changes):
+                roster = self.rosters[sent.to] = self.rosters.get(sent.to, {}) if place else {}
+                roster |= {change.name: change.profile for change in changes if change.profile is not None}
+                if last:
+                    self.versions[sent.to] = version, self.ends.get(sent.to, 0)
+                return PieceTaken(sent.to, incarnation, snapshot, place)
         return None
 
 
@@ -186,9 +215,13 @@ class Reign:
         return self.machine.state()["draining"]
 
 
-def interests(gateway: str, serial: int, *profiles: ProfileText, incarnation: int = 1,
-              bounds: tuple[float | None, ...] = ()) -> tuple[str, Interests]:  # fmt: skip
-    return gateway, Interests(gateway, incarnation, serial, profiles, bounds)
+def wants(gateway: str, first: int, *profiles: ProfileText, without: Iterable[ProfileText] = (), incarnation: int = 1,
+          bounds: Iterable[float | None] = ()) -> tuple[str, GatewayChanges]:  # fmt: skip
+    """A gateway's changes, numbered from ``first`` on: what it wants too, and what it does not want any more."""
+    allowed = dict(zip(profiles, bounds, strict=False))
+    changes = [Wish(profile, True, allowed.get(profile)) for profile in profiles]
+    changes += [Wish(profile, False) for profile in without]
+    return gateway, GatewayChanges(gateway, incarnation, first, tuple(changes), complete=0)
 
 
 def lives(commands: Iterable[Command]) -> list[Live]:

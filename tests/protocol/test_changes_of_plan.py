@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from semcast.protocol.contract import Reorganise
-from semcast.protocol.wire.frames import AskSamples, Install, Installed, Interests, Live, Samples, Switch
+from semcast.protocol.wire.frames import AskSamples, Install, Installed, Live, Samples, Switch
 from semcast.trees.topology import Link
 from tests.protocol.playbook import SETTINGS, frames, notes, only, sends, topic
-from tests.protocol.reigns import EVERYBODY, Reign, World, interests, lives, overlay
+from tests.protocol.reigns import EVERYBODY, Reign, World, lives, overlay, wants
 
 A, B = topic("a"), topic("b")
 
@@ -35,7 +35,7 @@ def test_tables_are_said_again_until_they_are_installed(world: World) -> None:
 
 
 def test_a_broker_that_misses_tables_is_told_all_of_them_under_another_number(reign: Reign, world: World) -> None:
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     first = world.installed["m"]
     world.installed.pop("m")
     world.incarnations["m"] += 1
@@ -54,17 +54,17 @@ def test_an_answer_that_names_missing_tables_brings_all_of_them(reign: Reign, wo
     assert again.revision > told.revision
 
 
-def test_a_plan_is_abandoned_when_a_broker_dies_while_it_is_installed(reign: Reign, world: World) -> None:
-    reign.hears(interests("g0", 1, A))
+def test_a_plan_is_abandoned_when_a_broker_dies_while_it_is_installed(planning: Reign, world: World) -> None:
+    planning.hears(wants("g0", 1, A))
     switches: list[Switch] = []
     for _ in range(40):
-        commands = reign.step(silent=("g1",))
+        commands = planning.step(silent=("g1",))
         switches += frames(commands, Switch)
         if lives(commands):
             break
     assert switches
     assert all("g1" not in tree_brokers(frame) for frame in switches)
-    assert reign.epoch == 3  # 2 was never followed
+    assert planning.epoch == 3  # 2 was never followed
 
 
 def tree_brokers(switch: Switch) -> set[str]:
@@ -72,16 +72,18 @@ def tree_brokers(switch: Switch) -> set[str]:
 
 
 def test_a_plan_that_sources_may_follow_is_not_abandoned(world: World) -> None:
-    reign = Reign(world, settings=replace(SETTINGS, lease_s=9.0))
+    reign = Reign(world, scheme="unicast", settings=replace(SETTINGS, lease_s=9.0))
     reign.settle()
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, B), wants("g1", 1, B))
+    reign.settle()
+    reign.hears(wants("g0", 2, A))
     while reign.phase != "switching":
         reign.step(deaf=("s",))
     epochs = set()
     for _ in range(30):
         reign.step(silent=("g1",), deaf=("s",))
         epochs.add((reign.phase, reign.epoch))
-    assert epochs == {("switching", 1)}
+    assert epochs == {("switching", 2)}
     assert lives(reign.step(silent=("g1",)) + reign.step(silent=("g1",))) != []
 
 
@@ -107,9 +109,9 @@ def test_brokers_that_filter_get_another_tree_when_what_is_wanted_behind_a_link_
     """On one tree brokers and source would not agree meanwhile on what a gateway is to get, and count apart."""
     reign = Reign(world, scheme="spt")
     reign.settle()
-    reign.hears(interests("g0", 1, A), interests("g1", 1, A))
+    reign.hears(wants("g0", 1, A), wants("g1", 1, A))
     reign.settle()
-    reign.hears(interests("g0", 2, B))
+    reign.hears(wants("g0", 2, B, without=(A,)))
     while reign.phase != "switching":
         reign.step(deaf=("s",) if reign.phase == "switching" else ())
     assert wanted(world, "g0") == [{"a"}, {"b"}]
@@ -123,11 +125,12 @@ def test_brokers_that_filter_get_another_tree_when_what_is_wanted_behind_a_link_
 
 def test_a_tree_on_which_brokers_filter_as_before_goes_on(world: World) -> None:
     reign = Reign(world, scheme="spt")
-    reign.hears(interests("g0", 1, A))
     reign.settle()
-    reign.hears(interests("g0", 2, A, topic("a/b")))  # which A covers
+    reign.hears(wants("g0", 1, A))
     reign.settle()
-    reign.hears(interests("g0", 3, A))
+    reign.hears(wants("g0", 2, topic("a/b")))  # which A covers
+    reign.settle()
+    reign.hears(wants("g0", 3, without=(topic("a/b"),)))
     before = set(world.tables["m"])
     epoch = reign.epoch
     reign.settle()
@@ -150,7 +153,7 @@ def test_a_dead_broker_is_taken_off_the_trees_and_a_returning_one_is_put_on_them
     world = World(overlay(Link("s", "g0", 9.0)))
     reign = Reign(world)
     reign.settle()
-    reign.hears(interests("g0", 1, A), interests("g1", 1, A))
+    reign.hears(wants("g0", 1, A), wants("g1", 1, A))
     reign.settle()
     switch = only([*reign.settle(silent=("m",))], Switch)
     assert [(tree.links, tree.gateways) for tree in switch.trees] == [((("s", "g0"),), (0,))]
@@ -171,13 +174,25 @@ def test_a_link_that_one_end_does_not_hear_over_is_not_used() -> None:
     }  # fmt: skip
 
 
-def test_trees_that_stay_as_they_are_keep_their_version(reign: Reign, world: World) -> None:
+def test_under_masks_a_subscription_changes_no_tree_no_table_and_no_epoch(reign: Reign, world: World) -> None:
     before = tables(reign, "m")
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     commands = reign.settle()
-    assert reign.epoch == 2
+    assert lives(commands)
+    assert reign.epoch == 1
     assert tables(reign, "m") == before
-    assert reign.draining == 0
+    assert frames(commands, Install) == frames(commands, Switch) == []
+
+
+def test_trees_that_stay_as_they_are_keep_their_version(planning: Reign, world: World) -> None:
+    planning.hears(wants("g0", 1, A))
+    planning.settle()
+    before = tables(planning, "m")
+    planning.hears(wants("g0", 2, B))
+    commands = planning.settle()
+    assert planning.epoch == 3
+    assert tables(planning, "m") == before
+    assert planning.draining == 0
     assert [entry for to, frame in sends(commands, Install) if to == "m" for entry in frame.entries] == []
 
 
@@ -191,7 +206,7 @@ def test_bits_of_gateways_never_change(reign: Reign, world: World) -> None:
 
 
 def test_the_log_is_kept_for_gateways_that_are_away_and_wanted_something(reign: Reign) -> None:
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     reign.settle()
     assert only([*reign.settle(silent=("g0",))], Switch).absent == ("g0",)
 
@@ -200,15 +215,15 @@ def test_the_log_is_kept_for_gateways_that_are_away_and_wanted_something(reign: 
 
 
 def test_a_reorganisation_asks_the_sources_for_samples_and_plans_when_they_have_come(reign: Reign) -> None:
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     reign.settle()
     request = only(reign.hears(Reorganise()), AskSamples)
     assert notes(reign.step(), "plan") == []
     reign.hears(("s", Samples("s", request.request - 1, 1.0, ())))  # to an earlier question
     assert notes(reign.step(), "plan") == []
-    reign.hears(("s", Samples("s", request.request, 1.0, (("p0",),))))
+    reign.hears(("s", Samples("s", request.request, 1.0, (("p1",),))))
     (made,) = notes(reign.step(), "plan")
-    assert (made["epoch"], made["reorganised"]) == (3, True)
+    assert (made["epoch"], made["reorganised"]) == (2, True)
 
 
 def test_a_reorganisation_does_not_wait_for_ever_for_a_source(reign: Reign, world: World) -> None:
@@ -228,23 +243,25 @@ def test_reorganisations_come_by_themselves_where_that_is_set(world: World) -> N
 
 
 @pytest.mark.parametrize("phase", ["installing", "switching", "settled"])
-def test_another_coordinator_goes_on_from_any_phase(reign: Reign, world: World, phase: str) -> None:
+def test_another_coordinator_goes_on_from_any_phase(planning: Reign, world: World, phase: str) -> None:
+    planning.hears(wants("g0", 1, B))
+    planning.settle()
     world.ends["s"] = 7
-    reign.hears(interests("g0", 1, A))
-    while reign.phase != phase or (reign.epoch == 1 and phase == "settled"):
-        reign.step(deaf=("m",) if phase == "installing" else ("s",) if phase == "switching" else ())
-    successor = Reign(world, "d")
+    planning.hears(wants("g0", 2, A))
+    while planning.phase != phase or (planning.epoch == 2 and phase == "settled"):
+        planning.step(deaf=("m",) if phase == "installing" else ("s",) if phase == "switching" else ())
+    successor = Reign(world, "d", scheme="unicast")
     world.now += SETTINGS.leader_s
     commands = successor.settle()
-    assert (successor.phase, successor.epoch) == ("settled", 2)
-    assert lives(successor.hears(interests("g0", 1, A))) == [Live(2, 1, 1, 2, (("s", 7),))]
-    assert world.follows["s"] == (2, 7)
+    assert (successor.phase, successor.epoch) == ("settled", 3)
+    assert lives(successor.hears(wants("g0", 3))) == [Live(2, 1, 2, 2, (("s", 7),))]
+    assert world.follows["s"] == (3, 7)
     assert {told.term for told in frames(commands, Install)} == {2}
 
 
-def test_what_was_asked_for_and_not_planned_is_planned_by_the_successor(reign: Reign, world: World) -> None:
-    reign.hears(interests("g0", 1, A))  # stored, and then it falls
-    successor = Reign(world, "d")
+def test_what_was_asked_for_and_not_planned_is_planned_by_the_successor(planning: Reign, world: World) -> None:
+    planning.hears(wants("g0", 1, A))  # stored, and then it falls
+    successor = Reign(world, "d", scheme="unicast")
     world.now += SETTINGS.leader_s
     assert [live.serial for live in lives(successor.settle())] == [1]
 
@@ -258,9 +275,3 @@ def test_a_successor_waits_anew_for_old_trees_to_be_clean(reign: Reign, world: W
     for _ in range(20):
         successor.step(silent=("g1",))
     assert successor.draining == 1
-
-
-def test_interests_told_by_another_broker_are_stored_but_not_answered(reign: Reign) -> None:
-    frame = Interests("g0", 1, 1, (A,))
-    assert reign.hears(("m", frame)) == []
-    assert [to for to, _ in sends(reign.settle(), Live)] == ["g0"]

@@ -5,10 +5,21 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from semcast.protocol.contract import Reorganise
-from semcast.protocol.wire.frames import AskSamples, Lease, Live, Samples, Switch, Welcome
+from semcast.protocol.contract import CommitStore, Reorganise
+from semcast.protocol.wire.frames import (
+    AskSamples,
+    Lease,
+    Live,
+    Noted,
+    RosterChanges,
+    RosterFollowed,
+    RosterPiece,
+    Samples,
+    Switch,
+    Welcome,
+)
 from tests.protocol.playbook import SETTINGS, frames, notes, only, sends, topic
-from tests.protocol.reigns import Reign, World, interests, leased, lives
+from tests.protocol.reigns import Reign, World, leased, lives, wants
 
 A, B = topic("a"), topic("b")
 
@@ -20,7 +31,7 @@ def test_one_of_two_coordinators_leads_and_the_other_is_silent(world: World) -> 
     first, second = Reign(world, "c"), Reign(world, "d")
     assert notes(first.tick(), "leads") == [{"term": 1}]
     assert second.tick() == []
-    assert second.hears(("s", world.beat("s")), interests("g0", 1, A), Reorganise()) == []
+    assert second.hears(("s", world.beat("s")), wants("g0", 1, A), Reorganise()) == []
 
 
 def test_a_leader_that_keeps_asking_the_store_stays_in_its_term(world: World) -> None:
@@ -60,7 +71,7 @@ def test_who_was_deposed_cannot_write(reign: Reign, world: World) -> None:
     world.now += SETTINGS.leader_s
     assert notes(other.tick(), "leads") == [{"term": 2}]
     reign.machine._tenure._lead._until = world.now + 1  # its clock is slow: it does not know
-    commands = reign.hears(interests("g0", 1, A))
+    commands = reign.hears(wants("g0", 1, A))
     assert notes(commands, "deposed") == [{"term": 1}]
     assert not reign.machine.leads(world.now)
     assert lives(commands) == []
@@ -68,7 +79,7 @@ def test_who_was_deposed_cannot_write(reign: Reign, world: World) -> None:
 
 def test_a_store_that_does_not_answer_ends_leadership_until_it_does(reign: Reign, world: World) -> None:
     reign.line.cuts = 1
-    assert notes(reign.hears(interests("g0", 1, A)), "no store") == [{}]
+    assert notes(reign.hears(wants("g0", 1, A)), "no store") == [{}]
     assert not reign.machine.leads(world.now)
     reign.line.cuts = 0
     for _ in range(20):
@@ -100,7 +111,7 @@ def test_a_coordinator_that_comes_back_from_a_crash_needs_a_new_term(reign: Reig
 
 
 def test_a_new_leader_treats_every_source_as_leased_for_one_lease(reign: Reign, world: World) -> None:
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     other = Reign(world, "d")
     world.now += SETTINGS.leader_s
     began = world.now
@@ -134,30 +145,31 @@ def test_who_is_no_source_is_welcomed(reign: Reign, world: World) -> None:
 
 
 def test_a_subscription_is_stored_before_anything_is_said_of_it(reign: Reign, world: World) -> None:
-    before = dict(world.store.read())
-    assert reign.hears(interests("g0", 1, A)) == []
-    assert world.store.read()["interests"] != before.get("interests")
+    reign.slow_store = True
+    assert reign.hears(wants("g0", 1, A)) == []
+    assert "version" not in world.store.read()
+    said = reign.answered(CommitStore)
+    assert only(said, Noted) == Noted(1, 1, 1)
+    assert only(said, RosterChanges).version == 1
+    assert "version" in world.store.read()
 
 
 def test_a_subscription_is_live_when_every_leased_source_has_confirmed_it(reign: Reign, world: World) -> None:
     world.ends["s"] = 7
-    reign.hears(interests("g0", 1, A))
-    commands = reign.step()  # installed everywhere
-    while not frames(commands, Switch):
-        commands = reign.step(deaf=("s",))
-    assert A in [profile for _, profile, _ in only(commands, Switch).profiles]
+    changes = only(reign.hears(wants("g0", 1, A)), RosterChanges)
+    assert [change.profile for change in changes.changes] == [A]
     for _ in range(9):
         assert lives(reign.step(deaf=("s",))) == []
     said: list[Live] = []
     while not said:
         said = lives(reign.step())
-    assert said == [Live(1, 1, 1, 2, (("s", 7),))]
+    assert said == [Live(1, 1, 1, 1, (("s", 7),))]
 
 
 def test_an_expired_lease_releases_the_wait_and_the_source_is_unsure(reign: Reign, world: World) -> None:
     world.ends["s"] = 7
     reign.step()
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     began, said = world.now, []
     while not said:
         said = lives(reign.step(silent=("s",)))
@@ -166,35 +178,90 @@ def test_an_expired_lease_releases_the_wait_and_the_source_is_unsure(reign: Reig
 
 
 def test_live_is_said_again_to_a_gateway_that_asks_again(reign: Reign) -> None:
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     (said,) = lives(reign.settle())
-    assert lives(reign.hears(interests("g0", 1, A))) == [said]
-    assert lives(reign.hears(interests("g0", 2, A, B))) == []
+    assert lives(reign.hears(wants("g0", 2))) == [said]
+    assert lives(reign.hears(wants("g0", 2, B))) == []
 
 
 def test_an_older_word_of_a_gateway_does_not_undo_a_newer_one(reign: Reign) -> None:
-    reign.hears(interests("g0", 2, A, B), interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A, B), wants("g0", 1, without=(A,)))
     assert [live.serial for live in lives(reign.settle())] == [2]
+    assert {profile.text for profile in reign.world.rosters["s"].values()} == {"a", "b"}
 
 
 def test_a_gateway_that_has_fallen_counts_its_serials_anew(reign: Reign) -> None:
-    reign.hears(interests("g0", 5, A))
+    reign.hears(wants("g0", 1, A))
     reign.settle()
-    reign.hears(interests("g0", 1, B, incarnation=2))
+    reign.hears(wants("g0", 1, B, incarnation=2))
     assert [(live.incarnation, live.serial) for live in lives(reign.settle())] == [(2, 1)]
 
 
-def test_what_is_asked_for_during_a_change_goes_into_the_next(reign: Reign) -> None:
-    reign.hears(interests("g0", 1, A))
-    reign.step(deaf=("m",))
-    assert reign.phase == "installing"
-    reign.hears(interests("g1", 1, B))
-    commands = reign.settle()
-    assert [(live.serial, live.epoch) for live in lives(commands)] == [(1, 2), (1, 3)]
+def test_where_plans_have_the_profiles_what_comes_during_a_change_goes_into_the_next(planning: Reign) -> None:
+    planning.hears(wants("g0", 1, A))
+    planning.step(deaf=("m",))
+    assert planning.phase == "installing"
+    planning.hears(wants("g1", 1, B))
+    commands = planning.settle()
+    assert [(live.serial, live.version) for live in lives(commands)] == [(1, 1), (1, 2)]
+    assert planning.epoch == 3
+
+
+def test_changes_that_leave_some_out_are_not_taken_and_asked_for_again(reign: Reign) -> None:
+    assert only(reign.hears(wants("g0", 2, B)), Noted) == Noted(1, 1, 0, again=True)
+    assert only(reign.hears(wants("g0", 1, A, B)), Noted) == Noted(1, 1, 2)
+
+
+def test_a_source_that_is_behind_what_is_live_gets_no_lease(reign: Reign, world: World) -> None:
+    reign.hears(wants("g0", 1, A))
+    reign.settle()
+    world.versions["s"] = 0, 0
+    world.incarnations["s"] += 1
+    commands = reign.hears(("s", world.beat("s")))
+    assert not leased(commands)
+    assert only(commands, RosterChanges).since == 0
+
+
+def test_a_source_from_a_future_that_the_store_does_not_know_is_told_everything(reign: Reign, world: World) -> None:
+    reign.hears(wants("g0", 1, A))
+    reign.settle()
+    world.versions["s"] = 99, 0
+    world.incarnations["s"] += 1
+    commands = reign.hears(("s", world.beat("s")))
+    assert only(commands, RosterPiece).version == 1
+    assert not leased(commands)
+
+
+def test_a_source_that_says_it_is_astray_is_told_everything(reign: Reign, world: World) -> None:
+    reign.hears(wants("g0", 1, A))
+    reign.settle()
+    commands = reign.hears(("s", RosterFollowed("s", 1, 1, 0, astray=True)))
+    assert notes(commands, "roster astray") == [{"source": "s", "version": 1}]
+    assert [change.profile for change in only(commands, RosterPiece).changes] == [A]
+
+
+def test_what_a_gateway_that_fell_does_not_want_again_is_forgotten_after_a_while(reign: Reign, world: World) -> None:
+    reign.hears(wants("g0", 1, A, B))
+    reign.settle()
+    reign.hears(wants("g0", 1, A, incarnation=2))
+    reign.step()
+    assert {profile.text for profile in world.rosters["s"].values()} == {"a", "b"}
+    for _ in range(round(5 * SETTINGS.dead_s / 0.25)):
+        reign.step(after=0.25)
+    assert {profile.text for profile in world.rosters["s"].values()} == {"a"}
+
+
+def test_a_gateway_that_fell_and_wants_the_same_changes_nothing(reign: Reign) -> None:
+    reign.hears(wants("g0", 1, A))
+    reign.settle()
+    commands = reign.hears(wants("g0", 1, A, incarnation=2))
+    commands += reign.settle()
+    assert frames(commands, RosterChanges) == []
+    assert [(live.incarnation, live.serial) for live in lives(commands)] == [(2, 1)]
 
 
 def test_only_gateways_whose_interests_are_in_a_plan_for_the_first_time_hear_that_they_are_live(reign: Reign) -> None:
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     reign.settle()
-    reign.hears(interests("g1", 1, B))
+    reign.hears(wants("g1", 1, B))
     assert [to for to, _ in sends(reign.settle(), Live)] == ["g1"]

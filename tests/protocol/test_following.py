@@ -10,9 +10,10 @@ import pytest
 from semcast.model.message import Message
 from semcast.protocol.filters import Filter
 from semcast.protocol.source import followed_plan as following
-from semcast.protocol.source.followed_plan import Following
+from semcast.protocol.source.followed_plan import Following, following_of
+from semcast.protocol.source.followed_roster import FollowedRoster
 from semcast.protocol.stores import AWAY
-from tests.protocol.playbook import OTHER, planned, switch
+from tests.protocol.playbook import KEY, OTHER, changes_to, planned, switch
 
 PROFILES = {"a": ("g0",), "b": ("g1",), "a/b": ("g1",)}
 
@@ -22,8 +23,11 @@ def messages(*topics: str) -> list[Message]:
 
 
 def followed(scheme: str = "masked", absent: tuple[str, ...] = ()) -> Following:
-    told = switch(3, planned(), planned(OTHER, (0,)), scheme=scheme, profiles=PROFILES, absent=absent)
-    return Following(told, "s", Filter())
+    reached = tuple(bit for bit, name in enumerate(("g0", "g1")) if name not in absent)
+    told = switch(3, planned(KEY, reached), planned(OTHER, (0,)), scheme=scheme, profiles=PROFILES, absent=absent)
+    roster = FollowedRoster()
+    roster.change(changes_to(roster, told))
+    return following_of(told, "s", Filter(), roster)
 
 
 TOPICS = ("a", "b", "a/b", "z", "a", "a/b/c", "b/a")

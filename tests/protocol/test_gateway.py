@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from semcast.protocol.contract import Send
 from semcast.protocol.node import Node
 from semcast.protocol.wire.frames import (
     Ack,
@@ -12,12 +11,14 @@ from semcast.protocol.wire.frames import (
     Detach,
     Detached,
     Fetch,
+    GatewayChanges,
     Heartbeat,
-    Interests,
+    Noted,
     Progress,
     ProtocolError,
     Repair,
     Taken,
+    Wish,
 )
 from tests.protocol.gateways import AGAIN, BASE, asked, attach, delivered, joined, live
 from tests.protocol.playbook import (
@@ -42,21 +43,37 @@ from tests.protocol.playbook import (
 
 def test_a_subscription_is_pending_until_the_coordinator_says_that_it_is_live() -> None:
     node = joined()
-    assert play(node, ("sub", attach())) == [Send("sub", Beat(0.0))]
-    assert sends(tick(node, 1), Interests) == [("c", Interests("g0", 1, 1, (topic("a"),), (None,)))]
+    commands = play(node, ("sub", attach()))
+    assert sends(commands, Beat) == [("sub", Beat(0.0))]
+    assert sends(commands, GatewayChanges) == [("c", GatewayChanges("g0", 1, 1, (Wish(topic("a")),), 0))]
     assert sends(play(node, ("c", live(at=12))), Attached) == [
         ("sub", Attached("x", 0, (("s", 12),), BASE, None, (("s", 12),)))
     ]
 
 
-def test_interests_are_said_again_until_they_are_live() -> None:
+def test_changes_are_said_again_until_they_are_stored_and_asked_for_until_they_are_live() -> None:
     node = joined()
-    play(node, ("sub", attach()))
-    assert asked(node, 1) == [topic("a")]
-    assert asked(node, 1 + AGAIN / 2) == []
-    assert asked(node, 1 + AGAIN) == [topic("a")]
+    said = only(play(node, ("sub", attach()), at=1.0), GatewayChanges)
+    assert frames(tick(node, 1 + AGAIN / 2), GatewayChanges) == []
+    assert frames(tick(node, 1 + AGAIN), GatewayChanges) == [said]
+    play(node, ("c", Noted(1, 1, 1)), at=2.0)
+    assert frames(tick(node, 1 + 2 * AGAIN), GatewayChanges) == [GatewayChanges("g0", 1, 2, (), 0)]
     play(node, ("c", live()))
-    assert asked(node, 9) == []
+    assert frames(tick(node, 9), GatewayChanges) == []
+
+
+def test_what_a_new_leader_has_not_stored_is_said_to_it_again() -> None:
+    node = joined()
+    play(node, ("sub", attach()), ("c", Noted(1, 1, 1)), ("sub", attach("y", topic("b"))))
+    commands = play(node, ("d", Noted(2, 1, 1)))
+    assert sends(commands, GatewayChanges) == [("c", GatewayChanges("g0", 1, 2, (Wish(topic("b")),), 0))]
+
+
+def test_what_was_left_out_is_said_again_when_it_is_asked_for() -> None:
+    node = joined()
+    play(node, ("sub", attach()), ("c", Noted(1, 1, 0)), ("sub", attach("y", topic("b"))))
+    changes = only(play(node, ("c", Noted(1, 1, 0, again=True))), GatewayChanges)
+    assert [wish.profile for wish in changes.changes] == [topic("a"), topic("b")]
 
 
 def test_what_arrives_before_a_subscription_is_live_counts_from_its_position_on() -> None:
@@ -91,7 +108,7 @@ def test_a_live_word_for_something_that_was_never_asked_is_not_heard() -> None:
 def test_a_covered_profile_is_live_at_once_and_not_before_the_covering_one(gateway: Node) -> None:
     commands = play(gateway, ("other", attach("y", topic("a/b"))))
     assert sends(commands, Attached) == [("other", Attached("y", 0, (("s", 10),), BASE, None, (("s", 10),)))]
-    assert asked(gateway, 1) == []
+    assert asked(gateway, 1) == [topic("a")]
     commands = play(gateway, ("m", data(11, text="a/b")), ("m", data(12, text="a/c")))
     assert (delivered(commands, "x"), delivered(commands, "y")) == ([11, 12], [11])
 
@@ -230,8 +247,9 @@ def test_a_gateway_that_does_not_know_where_a_source_stands_acks_nothing() -> No
 
 
 def test_a_session_that_is_not_live_yet_holds_the_acks(gateway: Node) -> None:
-    play(gateway, ("other", attach("y", topic("z"))))
-    assert acked(gateway, 1) == [Ack(KEY, {"s": 0})]
+    play(gateway, ("other", attach("y", topic("z"))))  # which will be live behind what has come so far, at least
+    play(gateway, ("m", data(11)), ("m", tally(12, {0: 1})), ("sub", Taken("x", BASE + 2)))
+    assert acked(gateway, 1) == [Ack(KEY, {"s": 10})]
 
 
 def test_heartbeats_say_of_which_plans_nothing_is_under_way(gateway: Node) -> None:

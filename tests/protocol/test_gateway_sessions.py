@@ -14,7 +14,7 @@ from semcast.protocol.wire.frames import (
     Fetch,
     Fill,
     Gap,
-    Interests,
+    GatewayChanges,
     Progress,
     ProtocolError,
     Repair,
@@ -223,22 +223,25 @@ def test_who_asked_for_the_earliest_is_told_of_what_is_lost_later() -> None:
 
 def test_a_gateway_asks_for_the_strictest_bound_of_the_clients_that_share_a_profile() -> None:
     node = joined()
-    for name, bound in (("x", 50.0), ("y", 20.0), ("z", None)):
-        play(node, ("sub", attach(name, max_delay_ms=bound)))
-    assert only(tick(node, 1), Interests).max_delay_ms == (20.0,)
+    said = [
+        only(play(node, ("sub", attach(n, max_delay_ms=bound))), GatewayChanges)
+        for n, bound in (("x", 50.0), ("y", 20.0))
+    ]
+    play(node, ("sub", attach("z")))
+    assert [wish.max_delay_ms for frame in said for wish in frame.changes][-1] == 20.0
 
 
 def test_or_for_their_median_where_it_is_set_so() -> None:
     node = joined(bound="median")
-    for name, bound in (("x", 50.0), ("y", 20.0), ("z", 30.0)):
-        play(node, ("sub", attach(name, max_delay_ms=bound)))
-    assert only(tick(node, 1), Interests).max_delay_ms == (30.0,)
+    bounds = (("x", 50.0), ("y", 20.0), ("z", 30.0))
+    said = [only(play(node, ("sub", attach(n, max_delay_ms=bound))), GatewayChanges) for n, bound in bounds]
+    assert [wish.max_delay_ms for frame in said for wish in frame.changes] == [50.0, 20.0, 30.0]
 
 
 def test_who_cannot_be_served_within_its_bound_is_told_what_to_expect() -> None:
     node = joined()
     play(node, ("sub", attach("x", topic("a"), max_delay_ms=1.0)), ("sub", attach("y", topic("b"))))
-    answers = frames(play(node, ("c", live(2, late=((0, 7.5),)))), Attached)
+    answers = frames(play(node, ("c", live(2, late=((1, 7.5),)))), Attached)
     assert {answer.session: answer.expected_delay_ms for answer in answers} == {"x": 7.5, "y": None}
 
 
@@ -247,7 +250,7 @@ def test_who_cannot_be_served_within_its_bound_is_told_what_to_expect() -> None:
 
 def test_from_an_unsure_source_a_session_is_filled_until_it_follows_the_plan() -> None:
     node = joined()
-    play(node, ("sub", attach()), ("c", live(epoch=2, unsure=("s",))))
+    play(node, ("sub", attach()), ("c", live(version=2, unsure=("s",))))
     assert delivered(play(node, ("m", data(11)))) == []  # waits: 10 … may lack what nobody matched for it
     fill = only(tick(node, 1), Fill)
     play(node, ("s", Repair("s", fill.request, (11,), (body(),))))
@@ -255,7 +258,7 @@ def test_from_an_unsure_source_a_session_is_filled_until_it_follows_the_plan() -
     assert sends(tick(node, 2), Fill) != []  # as long as it follows the old plan
 
     play(node, ("c", install(2, keep=(KEY,), members={1: (KEY,), 2: (KEY,)}, bit=0)))
-    play(node, ("m", data(13)), ("m", tally(16, {0: 2}, epoch=2, previous=1, since=14)), at=2.0)
+    play(node, ("m", data(13)), ("m", tally(16, {0: 2}, epoch=2, previous=1, since=14, version=2)), at=2.0)
     fill = only(tick(node, 3), Fill)
     assert fill.first == 12
     play(node, ("s", Repair("s", fill.request, (13,), (body(),))))

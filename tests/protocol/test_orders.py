@@ -7,9 +7,9 @@ import pickle
 import pytest
 
 from semcast.protocol.contract import PlanMade, Reorganise
-from semcast.protocol.wire.frames import AskSamples, Install, Samples
+from semcast.protocol.wire.frames import AskSamples, Install, Live, Samples
 from tests.protocol.playbook import SETTINGS, frames, notes, sends, topic
-from tests.protocol.reigns import Reign, World, interests, leased, lives, overlay
+from tests.protocol.reigns import Reign, World, leased, lives, overlay, wants
 
 A, B = topic("a"), topic("b")
 
@@ -22,7 +22,7 @@ def world() -> World:
 @pytest.fixture
 def reign(world: World) -> Reign:
     """A coordinator whose first plan is in force, and whose next plans take long."""
-    made = Reign(world)
+    made = Reign(world, scheme="unicast")
     made.settle()
     made.slow = True
     return made
@@ -30,7 +30,7 @@ def reign(world: World) -> Reign:
 
 def ordered(reign: Reign) -> Reign:
     """Somebody subscribes, and a plan is ordered for it."""
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     reign.step()
     assert len(reign.orders) == 1
     return reign
@@ -48,17 +48,14 @@ def test_a_subscription_that_comes_while_a_plan_is_made_is_stored_at_once_and_li
     reign: Reign, world: World
 ) -> None:
     ordered(reign)
-    before = world.store.read()["interests"]
-    reign.hears(interests("g1", 1, B))
-    assert world.store.read()["interests"] != before
+    before = world.store.read()["version"]
+    reign.hears(wants("g1", 1, B))
+    assert world.store.read()["version"] != before
     commands = reign.plan_made()
     reign.slow = False
     commands += reign.settle()
-    assert [(live.epoch, live.serial) for live in lives(commands)][:1] == [(2, 1)]
-    assert sorted({(to, live.epoch) for to, live in sends(commands, type(lives(commands)[0]))}) == [
-        ("g0", 2),
-        ("g1", 3),
-    ]
+    assert [(live.version, live.serial) for live in lives(commands)][:1] == [(1, 1)]
+    assert sorted({(to, live.version) for to, live in sends(commands, Live)}) == [("g0", 1), ("g1", 2)]
 
 
 def test_a_plan_that_is_there_is_installed_at_once(reign: Reign) -> None:
@@ -69,7 +66,7 @@ def test_a_plan_that_is_there_is_installed_at_once(reign: Reign) -> None:
 
 def test_a_plan_that_counts_on_a_broker_that_has_gone_meanwhile_is_not_taken() -> None:
     world = World(overlay())
-    reign = Reign(world)
+    reign = Reign(world, scheme="unicast")
     reign.settle()
     reign.slow = True
     ordered(reign)
@@ -81,9 +78,9 @@ def test_a_plan_that_counts_on_a_broker_that_has_gone_meanwhile_is_not_taken() -
 
 
 def test_a_reorganisation_whose_plan_was_not_taken_asks_for_samples_again(reign: Reign, world: World) -> None:
-    reign.hears(interests("g0", 1, A))
+    reign.hears(wants("g0", 1, A))
     (ask,) = frames(reign.hears(Reorganise()), AskSamples)
-    reign.hears(("s", Samples("s", ask.request, 1.0, (("p0",),))))
+    reign.hears(("s", Samples("s", ask.request, 1.0, (("p1",),))))
     reign.step()
     while "g1" in reign.machine._overlay.alive(world.now):
         reign.step(silent=("g1",))

@@ -13,7 +13,8 @@ A, B = topic("a"), topic("b")
 
 def test_what_matches_is_found_in_order_and_no_more_than_asked_for() -> None:
     recent = Recent(1000)
-    recent.watch([A, B], {})
+    recent.watch(A, {})
+    recent.watch(B, {})
     for number, profiles in ((3, [A]), (1, [A, B]), (7, [B]), (5, [A])):
         recent.put("s", number, b"%d" % number, profiles)
     assert recent.find("s", A, 0, 9, 9) == ({1: b"1", 3: b"3", 5: b"5"}, 9)
@@ -25,7 +26,7 @@ def test_what_matches_is_found_in_order_and_no_more_than_asked_for() -> None:
 
 def test_it_vouches_for_nothing_before_a_profile_was_matched_or_after_letting_go() -> None:
     recent = Recent(10)
-    recent.watch([A], {"s": 4})
+    recent.watch(A, {"s": 4})
     assert not recent.has("s", A, 3)
     assert recent.has("s", A, 4)
     assert recent.has("t", A, 0)
@@ -39,18 +40,19 @@ def test_it_vouches_for_nothing_before_a_profile_was_matched_or_after_letting_go
 
 def test_a_profile_that_was_left_and_is_taken_up_again_counts_from_then_on() -> None:
     recent = Recent(100)
-    recent.watch([A], {"s": 0})
-    recent.watch([], {"s": 5})
-    recent.watch([A], {"s": 9})
+    recent.watch(A, {"s": 0})
+    recent.unwatch(A)
+    assert not recent.has("s", A, 99)
+    recent.watch(A, {"s": 9})
     assert not recent.has("s", A, 8)
-    recent.watch([A], {"s": 20})
     assert recent.has("s", A, 9)
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.sets(st.sampled_from([A, B]), min_size=1)), unique_by=lambda m: m[0]))
 def test_whatever_it_vouches_for_it_has(messages: list[tuple[int, set[object]]]) -> None:
     recent = Recent(40)
-    recent.watch([A, B], {})
+    recent.watch(A, {})
+    recent.watch(B, {})
     for number, profiles in messages:
         recent.put("s", number, bytes(7), profiles)  # type: ignore[arg-type]
     assert sum(1 for _ in range(len(recent))) * 7 <= 40

@@ -13,7 +13,7 @@ from semcast.protocol.contract import AppendFrame, Command, Received, ResumeAppe
 from semcast.protocol.filters import Filter
 from semcast.protocol.node import Node
 from semcast.protocol.results import PlanStale
-from semcast.protocol.source.followed_plan import Following
+from semcast.protocol.source.followed_plan import PlanFollowing
 from semcast.protocol.source.routing import append_frame
 from semcast.protocol.stores import AWAY
 from semcast.protocol.streams import Stream, Streams
@@ -42,13 +42,14 @@ PROFILES = {"a": ("g0",), "b": ("g1",), "a/b": ("g1",)}
 def routed(told: Switch, first: int, *topics: str, since: int = 0) -> Append:
     """As a task makes a frame: matched and routed by the plan that it was told."""
     messages = [Message("news", b"%d" % (first + at), topic) for at, topic in enumerate(topics)]
-    ways = Following(told, "s", Filter()).route(messages)
+    ways = PlanFollowing(told, "s", Filter()).route(messages)
     bodies = [packed(message) for message in messages]
     return append_frame("q", first, since, told.epoch, bodies, [way.routes for way in ways], [ways[0].profiles])
 
 
 def plan(epoch: int, absent: tuple[str, ...] = ()) -> Switch:
-    return switch(epoch, planned(KEY if epoch % 2 else OTHER), profiles=PROFILES, absent=absent)
+    there = tuple(bit for bit, gateway in enumerate(("g0", "g1")) if gateway not in absent)
+    return switch(epoch, planned(KEY if epoch % 2 else OTHER, there), profiles=PROFILES, absent=absent)
 
 
 def following(epoch: int = 1, absent: tuple[str, ...] = ()) -> Node:
@@ -178,7 +179,7 @@ def test_every_message_is_logged_once_by_the_plan_that_counts_where_it_stands(
     logged = records(node)
     assert [record.sequence for record in logged] == list(range(first))  # type: ignore[attr-defined]
     for record in logged:
-        (way,) = Following(plan(record.epoch), "s", Filter()).route([unpacked(record.body)])  # type: ignore[attr-defined]
+        (way,) = PlanFollowing(plan(record.epoch), "s", Filter()).route([unpacked(record.body)])  # type: ignore[attr-defined]
         assert record.routes == way.routes  # type: ignore[attr-defined]
     epochs = [record.epoch for record in logged]  # type: ignore[attr-defined]
     assert epochs == sorted(epochs)

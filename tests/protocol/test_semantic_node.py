@@ -236,10 +236,10 @@ def test_a_profile_is_replaced_and_the_old_one_is_wanted_no_more() -> None:
     comes(node, 1, "A")
     commands = wants(node, "B", version=1, base=base)
     assert only(commands, Attached).version == 1
-    later = tick(node, 0.1)
+    commands += tick(node, 0.1)
     assert delivered(comes(node, 2, "A")) == []
     assert delivered(comes(node, 3, "B")) == [3]
-    assert parse([said.profile for said in frames(later, Interest)][-1]) == parse("B")
+    assert parse([said.profile for said in frames(commands, Interest)][-1]) == parse("B")
 
 
 def test_a_durable_session_is_wanted_again_when_its_router_has_fallen() -> None:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 import pytest
 
+from semcast.model.message import ProfileText
 from semcast.protocol.broker import forwarding
 from semcast.protocol.broker.acks import AckTable, Positions
 from semcast.protocol.broker.broker import Broker, Forwarded, Table, narrowed
 from semcast.protocol.client.subscriber import Subscriber
-from semcast.protocol.contract import Command, CommitStore, Event
+from semcast.protocol.contract import Command, CommitStore, Event, Send
 from semcast.protocol.coordinator.coordinator import Coordinator
+from semcast.protocol.coordinator.followers import Followers
 from semcast.protocol.coordinator.leadership import Leadership, Verdict
-from semcast.protocol.coordinator.ledger import Ledger
 from semcast.protocol.coordinator.overlay import Overlay as KnownOverlay
 from semcast.protocol.coordinator.tenure import Tenure
 from semcast.protocol.gateway.inbox import Inbox, Members
+from semcast.protocol.gateway.interests import InterestSet
 from semcast.protocol.gateway.register import Register
 from semcast.protocol.gateway.sessions import Session
 from semcast.protocol.results import Delivered
 from semcast.protocol.source.followed_plan import Following, Routed
+from semcast.protocol.source.followed_roster import FollowedRoster
 from semcast.protocol.source.outlet import Outgoing
 from semcast.protocol.source.planned_outlet import PlannedOutlet
 from semcast.protocol.wire.data_view import Links
-from semcast.protocol.wire.frames import Data, Deliver, Gap, Key, Progress, Tally
+from semcast.protocol.wire.frames import AnyFrame, Data, Deliver, Gap, Key, Progress, RosterChanges, Tally
 from semcast.sim.faults import Crash, Loss, Partition, Pause, StoreCut, StoreSlow
 from semcast.sim.scenario import Coordinators, Network, Production, Publishers, Scenario
 from semcast.sim.simulation import Simulation
@@ -134,17 +139,70 @@ def skips_the_drain(patch: Patch) -> None:
 
 
 def waits_for_no_source(patch: Patch) -> None:
-    plain, finish = Coordinator._finish, Ledger.finish
+    plain, went_live = Coordinator._call_live, Coordinator._went_live
 
-    def finish_at_once(self: Coordinator, now: float) -> list[Command]:
+    def at_once(self: Coordinator, now: float) -> list[Command]:
         self._leases.clear()
         return plain(self, now)
 
-    def sure(self: Ledger, positions: dict[str, int], unsure: tuple[str, ...]) -> list[str]:
-        return finish(self, positions, ())
+    def sure(self: Coordinator, version: int, positions: dict[str, int], _: set[str]) -> list[Command]:
+        return went_live(self, version, positions, set(positions))
 
-    patch.setattr(Coordinator, "_finish", finish_at_once)
-    patch.setattr(Ledger, "finish", sure)
+    patch.setattr(Coordinator, "_call_live", at_once)
+    patch.setattr(Coordinator, "_went_live", sure)
+
+
+def leases_who_lacks_what_is_live(patch: Patch) -> None:
+    patch.setattr(Followers, "has", lambda self, source, least, newest: True)
+
+
+def takes_over_as_if_nothing_was_live(patch: Patch) -> None:
+    plain = Coordinator._begin_reign
+
+    def begin(self: Coordinator, now: float) -> list[Command]:
+        commands = plain(self, now)
+        self._live_version = 0
+        self._leases.clear()
+        return commands
+
+    patch.setattr(Coordinator, "_begin_reign", begin)
+
+
+def follows_without_matching(patch: Patch) -> None:
+    plain = FollowedRoster._set
+
+    def forgets(self: FollowedRoster, name: str, profile: ProfileText | None, mask: int) -> None:
+        if profile is not None and name in self._entries:
+            mask = self._entries[name][1]
+        plain(self, name, profile, mask)
+
+    patch.setattr(FollowedRoster, "_set", forgets)
+    patch.setattr(FollowedRoster, "change", _whatever_the_digest(FollowedRoster.change))
+
+
+def _whatever_the_digest(
+    plain: Callable[[FollowedRoster, RosterChanges], bool],
+) -> Callable[[FollowedRoster, RosterChanges], bool]:
+    return lambda self, said: plain(self, msgspec.structs.replace(said, digest=None))
+
+
+def confirms_what_is_not_durable(patch: Patch) -> None:
+    def confirm(self: PlannedOutlet, position: int, to: str, answer: AnyFrame, sent: int) -> list[Command]:
+        return [Send(to, answer)]
+
+    patch.setattr(PlannedOutlet, "_confirm", confirm)
+
+
+def gives_up_what_others_live_on(patch: Patch) -> None:
+    plain = InterestSet.drop
+
+    def drop(self: InterestSet, profile: ProfileText) -> None:
+        carried = self._carried.pop(profile, None)
+        plain(self, profile)
+        if carried:
+            self._carried[profile] = carried
+
+    patch.setattr(InterestSet, "drop", drop)
 
 
 def gives_a_bit_to_another(patch: Patch) -> None:
@@ -302,6 +360,32 @@ MUTANTS = {
                     at_gateways(1, "b4", profiles=("v1",), attach_s=(4.0, 4.0)),
                 ),
                 faults=(Partition(from_s=3.9, to_s=5.5, side=("c0", "b1", "b2", "b3", "b4"), one_way=True, hold=True),),
+            ),
+            MISSED,
+        ),
+        Mutant(
+            # b0 falls when s1 is live at b4, and hears for long only of the plan, not of who wants what.
+            leases_who_lacks_what_is_live,
+            scenario(
+                clients=(at_gateways(1, "b2", profiles=("v0",)), at_gateways(1, "b4", profiles=("v1",))),
+                faults=(Crash(from_s=4.0, to_s=4.5, party="b0"), Loss(from_s=4.5, to_s=6.5, probability=0.5)),
+            ),
+            "leases hold",
+        ),
+        Mutant(
+            # s1 and s0 want the same, at two gateways.
+            follows_without_matching,
+            scenario(clients=(at_gateways(1, "b2", profiles=("v0",)), at_gateways(1, "b4", profiles=("v0",)))),
+            MISSED,
+        ),
+        Mutant(
+            # What covers the other's profile is given up while messages come.
+            gives_up_what_others_live_on,
+            scenario(
+                clients=(
+                    at_gateways(2, "b2", profiles=("v0",), detached=1.0),
+                    at_gateways(2, "b2", profiles=("v0/v1",), attach_s=(3.0, 3.5)),
+                ),
             ),
             MISSED,
         ),

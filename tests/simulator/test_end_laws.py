@@ -16,7 +16,9 @@ from semcast.protocol.wire.frames import (
     Lease,
     Live,
     Repair,
+    RosterFollowed,
     Switch,
+    Switched,
     Tally,
 )
 from semcast.sim.driver import Driver
@@ -82,21 +84,21 @@ def test_tallies_of_others_are_passed_on_in_any_order_and_own_ones_are_not() -> 
     assert watched(tally("b0", 2), tally("b0", 1)) == ["epoch of tallies from (1, 2, 0) to (1, 1, 0)"]
 
 
-def test_no_source_takes_in_by_an_older_plan_what_is_published_when_another_is_live() -> None:
+def test_no_source_matches_by_an_older_version_what_is_published_when_another_is_live() -> None:
     world, log, witness = driver(line(1)), MemoryLog(), Witness()
     silent(world, "b0", "b1")
     watch = Watch(world)
-    for at, epoch in ((1.0, 2), (2.0, 2), (3.0, 4), (4.0, 2)):
+    for at, version in ((1.0, 2), (2.0, 2), (3.0, 4), (4.0, 2)):
         world.agenda.run(at)
-        world.do(world.parties["b0"], [Send("b1", Live(1, 1, 1, epoch, ()))])
+        world.do(world.parties["b0"], [Send("b1", Live(1, 1, 1, version, ()))])
     assert watch.live == [(1.0, 2), (3.0, 4)]
-    for number, (invoked, epoch) in enumerate(
-        [(0.5, 1), (1.0, 1), (1.5, 2), (2.9, 3), (3.5, 4), (3.5, 3), (3.6, 1)], 1
-    ):
-        log.append([Record(number, "p0", number, epoch, (), b"")])
+    follows = [RosterFollowed("b1", 1, 1, 0), Switched("b1", 1, 1, 7, 2, 2), RosterFollowed("b1", 1, 4, 5)]
+    world.do(world.parties["b1"], [Send("b0", frame) for frame in follows])
+    for number, invoked in enumerate([0.5, 1.0, 1.5, 2.9, 3.5, 3.6], 1):  # by versions 1, 1, 2, 2, 2, 4
+        log.append([Record(number, "p0", number, 7, (), b"")])
         witness.published("p0", number, invoked)
-    found = list(outdated(watch, witness, {"b0": log}))
-    assert [(one.law, one.who, one.what.split()[1]) for one in found] == [("leases hold", "b0", n) for n in ("6", "7")]
+    found = list(outdated(watch, witness, {"b1": log}))
+    assert [(one.law, one.who, one.what.split()[1]) for one in found] == [("leases hold", "b1", "5")]
 
 
 def calm(world: Driver, *, bound: int = 512, retain: int = 0) -> list[str]:

@@ -165,10 +165,12 @@ def test_orders_are_judged_by_what_the_store_holds(settled: Simulation) -> None:
     assert laws(Lease(term + 1, 0.0, 2.0, epoch)) == laws(Lease(term - 1, 0.0, 2.0, epoch)) == [
         "who speaks holds the lead"
     ]  # fmt: skip
-    assert laws(Live(term, 1, 1, epoch, ())) == []
+    version = settled.driver.parties["c0"].machine.roster.version  # type: ignore[union-attr]
+    assert version > 0
+    assert laws(Live(term, 1, 1, version, ())) == []
     for early in (
         Lease(term, 0.0, 2.0, epoch + 1),
-        Live(term, 1, 1, epoch + 1, ()),
+        Live(term, 1, 1, version + 1, ()),
         Install(term, 1, (), (), ((epoch + 1, ()),)),
         Switch(term, epoch + 1, "masked", (), (), ()),
     ):

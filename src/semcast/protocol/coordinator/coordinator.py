@@ -238,7 +238,7 @@ class Coordinator:
             return [Send(sender, Welcome(self.term, beat.sent_at))]
         if beat.epoch != follow.epoch:
             return [Send(sender, follow.switch(beat.broker, self.term))]
-        if self._rostered and self._followers.version(beat.broker) < self._live_version:
+        if self._rostered and not self._followers.has(beat.broker, self._live_version, self._ledger.roster.version):
             return [Send(sender, Welcome(self.term, beat.sent_at))]
         self._leases[beat.broker] = now + CAREFUL * self._settings.lease_s
         return [Send(sender, Lease(self.term, beat.sent_at, self._settings.lease_s, follow.epoch, beat.position))]
@@ -275,7 +275,10 @@ class Coordinator:
             commands += self._followers.tell(roster, self._overlay.sources, self.term, now)
             return commands + self._call_live(now)
         current = self._ledger.current
-        if current is not None and roster.grown and roster.grown[0].version <= current.version:
+        if current is None or not roster.grown or roster.grown[0].version > current.version:
+            return commands
+        leased = [source for source, until in self._leases.items() if now < until]
+        if all(self._confirmed.get(source, (0, 0))[0] >= current.epoch for source in leased):
             commands += self._live_by(current)  # a gateway that fell wants what it wanted
         return commands
 

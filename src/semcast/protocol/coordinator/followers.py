@@ -74,6 +74,12 @@ class Followers:
         known = self._sources.get(source)
         return known.version if known is not None and known.incarnation >= 0 else -1
 
+    def has(self, source: str, least: int, newest: int) -> bool:
+        """Does a source match by one of these versions, as far as it knows itself?"""
+        known = self._sources.get(source)
+        astray = known is None or known.astray or known.snapshot is not None
+        return not astray and least <= self.version(source) <= newest
+
     def position(self, source: str) -> int:
         """Where in its log that version took effect."""
         return self._sources[source].position

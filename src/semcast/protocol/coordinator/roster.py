@@ -127,6 +127,8 @@ class Roster:
         """Gateway → what an earlier incarnation wanted, and the present one has not said again."""
         self._held: dict[str, set[ProfileText]] = {}
         self._heard: dict[str, tuple[int, int]] = {}
+        self._marked: dict[str, int] = {}
+        """Gateway → the incarnation that has said all that it wanted when it began."""
         self._waiting: deque[_Waiting] = deque()
         self._writing: _Group | None = None
         self._sets: dict[tuple[Holding, ...], tuple[Holding, ...]] = {}
@@ -162,6 +164,8 @@ class Roster:
         self._recall(sorted(log, key=lambda change: change[0]))
         for gateway, stand in self._stands.items():
             self._heard[gateway] = stand.incarnation, stand.serial
+            if stand.complete:
+                self._marked[gateway] = stand.incarnation
             self.grown.append(Grown(self.version, gateway, stand))
             held = self._held.get(gateway, set())
             self._left_over[gateway] = {p for p in held if self._said_in(p, gateway) < stand.incarnation}
@@ -252,13 +256,11 @@ class Roster:
             [_Waiting(gateway, incarnation, number, wish) for number, wish in enumerate(new, serial + 1)]
         )
         self._heard[gateway] = incarnation, serial + len(new)
-        if wishes.complete is not None and wishes.complete <= serial + len(new) and not self._completed(gateway):
+        marked = self._marked.get(gateway) == incarnation
+        if wishes.complete is not None and wishes.complete <= serial + len(new) and not marked:
+            self._marked[gateway] = incarnation
             self._waiting.append(_Waiting(gateway, incarnation, wishes.complete, None))
         return bool(new)
-
-    def _completed(self, gateway: str) -> bool:
-        stand, (incarnation, _) = self.stand(gateway), self._heard[gateway]
-        return stand.incarnation == incarnation and stand.complete
 
     def left_over(self) -> list[str]:
         """Gateways that have said all they want, and of which an earlier incarnation wanted more."""

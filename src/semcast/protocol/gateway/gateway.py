@@ -11,7 +11,7 @@ visited in turn (``visits``).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 
@@ -108,13 +108,11 @@ class Gateway:
         """Sessions that wait for a profile to be live."""
         self._due: deque[Session] = deque()
         """Those whose profile is live by now."""
-        fresh: list[ProfileText] = []
-        for session in self.sessions.values():
-            self._fit(session, fresh)
-            self._wait(session)
         # Said before anything else, or the coordinator would think that nothing is wanted here any more.
-        interests.need(fresh)
+        self._fit(self.sessions.values())
         interests.complete()
+        for session in () if interests.at_once else self.sessions.values():
+            self._try_live(session)
 
     @property
     def sessions(self) -> dict[str, Session]:
@@ -164,20 +162,16 @@ class Gateway:
 
     def _try_live(self, session: Session) -> list[Command]:
         """Let a session go live by what it asks for now, or wait for that."""
-        asked = session.asked
-        if asked is None:
-            return []
-        live = self.interests.serves(asked.profile)
-        if live is None:
-            self._wait(session)
-            return []
-        session.expected_delay_ms = self.interests.late(asked.profile)
-        return self._went_live(session, dict(live.positions), dict.fromkeys(live.unsure, live.version))
-
-    def _wait(self, session: Session) -> None:
-        asked = session.asked
-        if asked is not None:
-            self._pending.setdefault(asked.profile, {})[session.id] = session
+        commands: list[Command] = []
+        while (asked := session.asked) is not None:
+            live = self.interests.serves(asked.profile)
+            if live is None:
+                self._pending.setdefault(asked.profile, {})[session.id] = session
+                break
+            session.expected_delay_ms = self.interests.late(asked.profile)
+            unsure = dict.fromkeys(live.unsure, live.version)
+            commands += self._went_live(session, dict(live.positions), unsure)
+        return commands
 
     def _went_live(self, session: Session, positions: dict[str, int], unsure: dict[str, int]) -> list[Command]:
         for source in self.inboxes:
@@ -187,7 +181,7 @@ class Gateway:
         commands = [self._attached(session)]
         for source, inbox in self.inboxes.items():
             commands += session.release(source, inbox.frontier)
-        self._refit(session)
+        self._fit([session])
         self._visits.call(session)
         return commands
 
@@ -296,7 +290,6 @@ class Gateway:
 
     def _admit(self, now: float) -> list[Command]:
         commands: list[Command] = []
-        fresh: list[ProfileText] = []
         come: list[tuple[Session, str]] = []
         tops = self._tops()
         for _ in range(min(_ADMITTED, len(self._arriving))):
@@ -306,9 +299,8 @@ class Gateway:
             except SemcastError as error:
                 commands.append(Send(client, ProtocolError(str(error), attach.session)))
                 continue
-            self._fit(session, fresh)
             come.append((session, client))
-        self.interests.need(fresh)
+        self._fit(session for session, _ in come)
         for session, client in come:
             if self.sessions.get(session.id) is session:
                 commands += self._answered(session, client, now)
@@ -376,26 +368,26 @@ class Gateway:
 
     # --- what it asks for
 
-    def _refit(self, session: Session) -> None:
-        fresh: list[ProfileText] = []
-        self._fit(session, fresh)
-        self.interests.need(fresh)
+    def _fit(self, sessions: Iterable[Session]) -> None:
+        """Sessions are new, or ask for something else: fit filter and interests to them.
 
-    def _fit(self, session: Session, fresh: list[ProfileText]) -> None:
-        """What a session asks for has changed, or it is new: fit filter and interests to it.
-
-        Profiles that nobody needed before are added to ``fresh``; the caller has them asked for, many at a time.
+        What comes is asked for before what goes is given up: the one may cover the other.
         """
-        came, gone = self._table.fit(session, self._tops)
-        for profile in came:
-            self._needs[profile] = self._needs.get(profile, 0) + 1
-            if self._needs[profile] == 1:
-                fresh.append(profile)
-        for attach in (session.attach, session.next):
-            if attach is not None and attach.max_delay_ms is not None:
-                self._bounds.setdefault(attach.profile, {})[session.id] = attach.max_delay_ms
-                self._bound(attach.profile)
-        for profile in gone:
+        fresh: list[ProfileText] = []
+        left: list[tuple[ProfileText, Session]] = []
+        for session in sessions:
+            came, gone = self._table.fit(session, self._tops)
+            left += [(profile, session) for profile in gone]
+            for profile in came:
+                self._needs[profile] = self._needs.get(profile, 0) + 1
+                if self._needs[profile] == 1:
+                    fresh.append(profile)
+            for attach in (session.attach, session.next):
+                if attach is not None and attach.max_delay_ms is not None:
+                    self._bounds.setdefault(attach.profile, {})[session.id] = attach.max_delay_ms
+                    self._bound(attach.profile)
+        self.interests.need(fresh)
+        for profile, session in left:
             self._unneeded(profile, session)
 
     def _unneeded(self, profile: ProfileText, session: Session) -> None:
@@ -442,7 +434,7 @@ class Gateway:
             for source, inbox in self.inboxes.items():
                 commands += self._serve(session, source, inbox, now)
             if session.before is not None and session.settle(frontiers):
-                self._refit(session)
+                self._fit([session])
                 if session.next is not None:
                     commands += self._try_live(session)
             if session.dirty:

@@ -194,7 +194,9 @@ class InterestSet:
 
     def _heard(self, serial: int, leader: str) -> None:
         if leader != self._leader:
-            self._leader, self._sent = leader, self._noted  # another leader may not have heard what is not stored
+            if self._leader is not None:
+                self._sent = self._noted  # another leader may not have heard what is not stored
+            self._leader = leader
         while self._noted < serial:
             self._changes.popleft()
             self._noted += 1
