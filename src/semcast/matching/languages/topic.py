@@ -10,6 +10,7 @@ from semcast.model import Kind, Schema
 from semcast.profiles import topic
 
 if TYPE_CHECKING:
+    from semcast.matching.matchers import Aside
     from semcast.matching.topic import TopicMatcher
 
 
@@ -38,7 +39,7 @@ class Topic(Language[topic.TopicProfile]):
     def wanted(self, profiles: Sequence[topic.TopicProfile]) -> dict[str, frozenset[Kind]]:
         return {"topic": frozenset({Kind.STRING})}
 
-    def _matcher(self, engine: str, profiles: Sequence[topic.TopicProfile]) -> TopicMatcher:
+    def _matcher(self, engine: str, profiles: Sequence[topic.TopicProfile], aside: Aside | None) -> TopicMatcher:
         from semcast.matching.topic import TopicMatcher
 
         return TopicMatcher(engine, profiles)
