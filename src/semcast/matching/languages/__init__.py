@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from semcast.model import Kind, Schema, SemcastError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from semcast.matching.matchers import Aside, Matcher
     from semcast.matching.segments import Engine
 
@@ -65,6 +67,14 @@ class Language(Generic[P]):
 
         It stands in for a schema where none is declared; no kind means that only NULL is asked for.
         """
+        raise NotImplementedError
+
+    def witnesses(self, profile: P) -> pa.RecordBatch:
+        """Rows that ``profile`` matches, and so does whatever covers it; none where none is found within a budget."""
+        return self.witnesses_of([profile])[0]
+
+    def witnesses_of(self, profiles: Sequence[P]) -> tuple[pa.RecordBatch, list[int]]:
+        """The witnesses of all ``profiles`` in one batch, and for each row the place of its profile, ascending."""
         raise NotImplementedError
 
     def matcher(
@@ -122,6 +132,17 @@ class Markup(Language[P]):
     """A language of profiles on XML (column ``payload``); its names have namespaces."""
 
     has_namespaces = True
+
+    def witnesses_of(self, profiles: Sequence[P]) -> tuple[pa.RecordBatch, list[int]]:
+        import pyarrow as pa
+
+        found = [(payload, at) for at, profile in enumerate(profiles) for payload in self._payloads(profile)]
+        payloads = pa.array([payload for payload, _ in found], pa.binary())
+        return pa.RecordBatch.from_arrays([payloads], ["payload"]), [at for _, at in found]
+
+    def _payloads(self, profile: P) -> Sequence[bytes]:
+        """Messages that ``profile`` matches."""
+        raise NotImplementedError
 
     def wanted(self, profiles: Sequence[P]) -> dict[str, frozenset[Kind]]:
         return {"payload": frozenset({Kind.STRING})}

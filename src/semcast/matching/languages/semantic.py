@@ -40,6 +40,11 @@ class Semantic(Markup[semantic.InterestProfile]):
     def parts(self, profile: semantic.InterestProfile) -> list[str]:
         return semantic.parts(profile)
 
+    def _payloads(self, profile: semantic.InterestProfile) -> list[bytes]:
+        from semcast.matching.semantic.witnesses import descriptors_of
+
+        return descriptors_of(profile)
+
     def _matcher(
         self, engine: str, profiles: Sequence[semantic.InterestProfile], aside: Aside | None
     ) -> SemanticMatcher:

@@ -37,6 +37,11 @@ class XPath(Markup[xpath.XPathProfile]):
     def overlaps(self, a: xpath.XPathProfile, b: xpath.XPathProfile) -> bool:
         return xpath.overlaps(a, b)
 
+    def _payloads(self, profile: xpath.XPathProfile) -> list[bytes]:
+        from semcast.matching.xpath.witnesses import documents_of
+
+        return documents_of(profile)
+
     def _matcher(self, engine: str, profiles: Sequence[xpath.XPathProfile], aside: Aside | None) -> XPathMatcher:
         from semcast.matching.xpath import XPathMatcher
 
