@@ -27,7 +27,7 @@ NAMES = {
     "semcast.client": ["*", "semcast.client.blocking.BlockingSubscription"],
 }
 MEMBERS = {
-    "Language": "parse canonical covers overlaps parts wanted matcher",
+    "Language": "parse canonical covers overlaps parts wanted witnesses matcher",
     "Schema": "from_ddl nearest",
     "Client": "publish publisher message subscribe gateways ask close",
     "BlockingClient": "publish subscribe ask run close",

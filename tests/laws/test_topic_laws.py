@@ -17,25 +17,9 @@ import semcast
 from semcast.matching.topic import ENGINES
 from semcast.matching.topic.compact import Branch, CompactEngine
 from semcast.profiles.topic import TopicProfile, from_mqtt, parse
+from tests.laws.topic_worlds import profiles, topics
 
 language = semcast.language("topic")
-
-# Few values, so that constraints meet; among them what has a meaning somewhere: in profiles, expressions, keys.
-NAMES = ["a", "b", "c", ".", "$x", "a|b", "é"]
-VALUES = [*NAMES, "*", "$", "", "\n", "other"]
-
-profiles = st.builds(
-    lambda first, rest, end: parse("/".join([first, *rest]) + end),
-    st.sampled_from(NAMES[:3]),
-    st.lists(st.sampled_from([*NAMES[:3], *NAMES, "*", "*", "*"]), max_size=5),
-    st.sampled_from(["", "", "/$"]),
-)
-topics = st.builds(
-    lambda slash, first, rest: slash + "/".join([first, *rest]),
-    st.sampled_from(["", "", "/", "//"]),
-    st.sampled_from([*NAMES[:3], *VALUES]),
-    st.lists(st.sampled_from([*NAMES[:3], *VALUES]), max_size=7),
-)
 
 
 def split_and_compare(profile: TopicProfile, topic: str) -> bool:

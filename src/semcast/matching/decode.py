@@ -75,7 +75,7 @@ class Decoder:
     def columns(self, messages: Sequence[dict[str, Any]]) -> pa.RecordBatch:
         """The columns of messages that were read already."""
         columns = {name: self._column(name, kinds, _values(messages, name)) for name, kinds in self.wanted.items()}
-        return _batch(columns, len(messages))
+        return batch_of(columns, len(messages))
 
     def text_columns(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of a batch of strings (a CSV file's), read as the kinds they are wanted as."""
@@ -89,7 +89,7 @@ class Decoder:
             else:
                 texts = batch.column(at).to_pylist()
                 columns[name] = self._column(name, kinds, [_read(text, kinds) for text in texts])
-        return _batch(columns, batch.num_rows)
+        return batch_of(columns, batch.num_rows)
 
     def _column(self, name: str, kinds: frozenset[Kind], values: list[Any]) -> pa.Array:
         if not kinds:  # only asked whether it is there
@@ -104,19 +104,19 @@ class Decoder:
             self.unfit[name] += fitting.count(None) - values.count(None)
             values = fitting
         if Kind.TIMESTAMP in kinds:
-            read = [_Moment.read(value) if type(value) is str else value for value in values]
+            read = [Moment.read(value) if type(value) is str else value for value in values]
             self.unfit[name] += read.count(None) - values.count(None)
             values = read
         return _array(values)
 
 
-class _Moment(int):
+class Moment(int):
     """Microseconds since 1970, told apart from a number."""
 
     @staticmethod
-    def read(text: str) -> _Moment | None:
+    def read(text: str) -> Moment | None:
         value = moment(text)
-        return None if value is None else _Moment(value)
+        return None if value is None else Moment(value)
 
 
 _PYTHON: dict[Kind, tuple[type, ...]] = {
@@ -130,7 +130,7 @@ _ARROW = {
     float: pa.float64(),
     str: pa.string(),
     bool: pa.bool_(),
-    _Moment: pa.timestamp("us", "UTC"),
+    Moment: pa.timestamp("us", "UTC"),
 }
 
 
@@ -143,13 +143,21 @@ def _array(values: list[Any]) -> pa.Array:
         values = [float(v) if type(v) is int and not -_INT64 <= v < _INT64 else v for v in values]
         types = set(map(type, values)) - {type(None)}
     if types == {int, float} and all(-_EXACT <= v <= _EXACT for v in values if type(v) is int):
-        types = {float}
+        return pa.array(values, pa.float64())
+    return exact_array(values)
+
+
+def exact_array(values: Sequence[Any]) -> pa.Array:
+    """The values as they are, an integer as an integer: a union where they are of several types."""
+    types = set(map(type, values)) - {type(None)}
+    if not types:
+        return pa.nulls(len(values))
     if len(types) == 1:
         return pa.array(values, _ARROW[types.pop()])
     return _union(values, sorted(types, key=lambda type_: type_.__name__))
 
 
-def _union(values: list[Any], types: list[type]) -> pa.UnionArray:
+def _union(values: Sequence[Any], types: list[type]) -> pa.UnionArray:
     code_of = {type_: code for code, type_ in enumerate(types)} | {type(None): 0}
     codes = [code_of[type(value)] for value in values]
     children: list[list[Any]] = [[] for _ in types]
@@ -193,7 +201,8 @@ def _read(text: str | None, kinds: frozenset[Kind]) -> Any:
     return text
 
 
-def _batch(columns: dict[str, pa.Array], rows: int) -> pa.RecordBatch:
+def batch_of(columns: dict[str, pa.Array], rows: int) -> pa.RecordBatch:
+    """A batch of these columns, which may be none."""
     if not columns:  # a batch without columns would forget how many rows it has
         columns = {"": pa.nulls(rows)}
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

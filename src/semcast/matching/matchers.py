@@ -6,12 +6,15 @@ that are changed in place (``topic``), since adding and removing one subscriptio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
 from semcast.matching.matches import Matches
+
+Aside = Callable[[Callable[[], None]], None]
+"""Runs a function elsewhere, soon: in a thread, where the caller is an event loop."""
 
 
 class Read(NamedTuple):
@@ -25,24 +28,24 @@ class Read(NamedTuple):
     missing: int
 
 
-P_contra = TypeVar("P_contra", contravariant=True)
+P = TypeVar("P")
 
 
-class Matcher(Protocol[P_contra]):
+class Matcher(Protocol[P]):
     """Match batches against profiles that come and go.
 
     Safe to change while other threads match: a batch sees the profiles of one moment. It can be pickled,
     which is how workers get it.
     """
 
-    def add(self, profile: P_contra) -> int:
+    def add(self, profile: P) -> int:
         """Add a profile and return its index, which is never reused."""
 
-    def extend(self, profiles: Sequence[P_contra]) -> range:
+    def extend(self, profiles: Sequence[P]) -> range:
         """Add many profiles and return their indices."""
 
-    def remove(self, index: int) -> None:
-        """Remove a profile; SemcastError if there is none."""
+    def remove(self, index: int) -> P:
+        """Remove a profile and return it; SemcastError if there is none."""
 
     def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
         """Match every row of ``batch`` against every profile."""
@@ -59,6 +62,6 @@ class Reader(Protocol):
         """Match every row, and say which could not be read."""
 
 
-def read(matcher: Matcher[P_contra], batch: pa.RecordBatch | pa.Table) -> Read:
+def read(matcher: Matcher[P], batch: pa.RecordBatch | pa.Table) -> Read:
     """``matcher.match(batch)`` with what could not be read; nothing where the language reads columns as they are."""
     return matcher.read(batch) if isinstance(matcher, Reader) else Read(matcher.match(batch), {}, 0)

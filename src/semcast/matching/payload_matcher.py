@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-from semcast.matching.matchers import Read
+from semcast.matching.matchers import Aside, Read
 from semcast.matching.matches import Matches
 from semcast.matching.payloads import Payloads, payloads_of
 from semcast.matching.segments import Engine, SegmentedMatcher
@@ -40,9 +41,12 @@ class PayloadMatcher(Generic[P]):
 
     engines: ClassVar[Mapping[str, Callable[[Sequence[Any]], Engine]]]
     content: ClassVar[type[Content]]
+    quick: ClassVar[int]
+    """How many profiles are indexed within some 5 ms."""
 
-    def __init__(self, engine: str, profiles: Sequence[P] = ()) -> None:
-        self._segments = SegmentedMatcher[P](self.engines[engine], profiles)
+    def __init__(self, engine: str, profiles: Sequence[P] = (), aside: Aside | None = None) -> None:
+        are_quick = partial(_at_most, self.quick)
+        self._segments = SegmentedMatcher[P](self.engines[engine], profiles, aside=aside, quick=are_quick)
         self._lock = Lock()
         self.unreadable = self.missing = 0
 
@@ -64,9 +68,9 @@ class PayloadMatcher(Generic[P]):
         """Add many profiles and return their indices."""
         return self._segments.extend(profiles)
 
-    def remove(self, index: int) -> None:
-        """Remove a profile; SemcastError if there is none."""
-        self._segments.remove(index)
+    def remove(self, index: int) -> P:
+        """Remove a profile and return it; SemcastError if there is none."""
+        return self._segments.remove(index)
 
     def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
         """Match the ``payload`` of every row; what cannot be read matches nothing and is counted."""
@@ -87,3 +91,7 @@ class PayloadMatcher(Generic[P]):
             self.unreadable += len(unreadable)
             self.missing += missing
         return Read(Matches.stacked(parts) if parts else Matches.none(batch.num_rows), unreadable, missing)
+
+
+def _at_most(limit: int, profiles: Sequence[object]) -> bool:
+    return len(profiles) <= limit

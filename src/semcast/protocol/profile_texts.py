@@ -17,7 +17,7 @@ def parsed(kind: str, text: str) -> Any:
     return _parsed_long(kind, text) if len(text) >= LONG else _parsed(kind, text)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)  # a filter keeps what it needs itself; each entry here is 0.6 KB
 def _parsed(kind: str, text: str) -> Any:
     return language(kind).parse(text)
 

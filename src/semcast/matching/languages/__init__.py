@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from semcast.model import Kind, Schema, SemcastError
 
 if TYPE_CHECKING:
-    from semcast.matching.matchers import Matcher
+    import pyarrow as pa
+
+    from semcast.matching.matchers import Aside, Matcher
     from semcast.matching.segments import Engine
 
 P = TypeVar("P")
@@ -67,19 +69,36 @@ class Language(Generic[P]):
         """
         raise NotImplementedError
 
-    def matcher(self, profiles: Sequence[P] = (), engine: str | None = None) -> Matcher[P]:
-        """A matcher of ``profiles``, whose indices are their positions."""
+    def witnesses(self, profile: P) -> pa.RecordBatch:
+        """Rows that ``profile`` matches, and so does whatever covers it; none where none is found within a budget."""
+        return self.witnesses_of([profile])[0]
+
+    def witnesses_of(self, profiles: Sequence[P]) -> tuple[pa.RecordBatch, list[int]]:
+        """The witnesses of all ``profiles`` in one batch, and for each row the place of its profile, ascending."""
+        raise NotImplementedError
+
+    def matcher(
+        self, profiles: Sequence[P] = (), engine: str | None = None, *, aside: Aside | None = None
+    ) -> Matcher[P]:
+        """A matcher of ``profiles``, whose indices are their positions.
+
+        With ``aside``, which runs a function in a thread, no later change of a few profiles takes the caller long.
+        """
         chosen = engine or self.engines[0]
         if chosen not in self.engines:
             raise SemcastError(f"{self.name} has no engine {chosen!r}; it has {', '.join(self.engines)}")
-        return self._matcher(chosen, profiles)
+        return self._matcher(chosen, profiles, aside)
 
-    def _matcher(self, engine: str, profiles: Sequence[P]) -> Matcher[P]:
+    def _matcher(self, engine: str, profiles: Sequence[P], aside: Aside | None) -> Matcher[P]:
         # Engines bring numba, which takes a second to import; parsing and covering need none.
         from semcast.matching.segments import SegmentedMatcher
 
         build = self._engine(engine)
-        return SegmentedMatcher(partial(built, build), profiles, size_of)
+        return SegmentedMatcher(partial(built, build), profiles, size_of, aside, self._are_quick)
+
+    def _are_quick(self, profiles: Sequence[P]) -> bool:
+        """Is an engine of ``profiles`` built within some 5 ms?"""
+        raise NotImplementedError
 
     def prepare(self, profile: P) -> None:
         """Do beforehand what makes the first match of a profile with very many values slow.
@@ -113,6 +132,17 @@ class Markup(Language[P]):
     """A language of profiles on XML (column ``payload``); its names have namespaces."""
 
     has_namespaces = True
+
+    def witnesses_of(self, profiles: Sequence[P]) -> tuple[pa.RecordBatch, list[int]]:
+        import pyarrow as pa
+
+        found = [(payload, at) for at, profile in enumerate(profiles) for payload in self._payloads(profile)]
+        payloads = pa.array([payload for payload, _ in found], pa.binary())
+        return pa.RecordBatch.from_arrays([payloads], ["payload"]), [at for _, at in found]
+
+    def _payloads(self, profile: P) -> Sequence[bytes]:
+        """Messages that ``profile`` matches."""
+        raise NotImplementedError
 
     def wanted(self, profiles: Sequence[P]) -> dict[str, frozenset[Kind]]:
         return {"payload": frozenset({Kind.STRING})}

@@ -10,6 +10,8 @@ from semcast.model import Kind, Schema
 from semcast.profiles import relational
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from semcast.matching.segments import Engine
 
 
@@ -40,6 +42,19 @@ class Relational(Language[relational.Profile]):
 
     def wanted(self, profiles: Sequence[relational.Profile]) -> dict[str, frozenset[Kind]]:
         return relational.wanted(profiles)
+
+    def witnesses_of(self, profiles: Sequence[relational.Profile]) -> tuple[pa.RecordBatch, list[int]]:
+        from semcast.matching.decode import batch_of, exact_array
+        from semcast.matching.relational.witnesses import rows_of
+
+        found = [(row, at) for at, profile in enumerate(profiles) for row in rows_of(profile)]
+        names = dict.fromkeys(name for row, _ in found for name in row)
+        columns = {name: exact_array([row.get(name) for row, _ in found]) for name in names}
+        return batch_of(columns, len(found)), [at for _, at in found]
+
+    def _are_quick(self, profiles: Sequence[relational.Profile]) -> bool:
+        # A shape, handled as columns of its own, takes as long as 300 profiles that share one: some 0.3 ms.
+        return len(profiles) + 300 * len({box.shape for profile in profiles for box in profile.boxes}) <= 4_000
 
     def prepare(self, profile: relational.Profile) -> None:
         from semcast.matching.segments import ALONE

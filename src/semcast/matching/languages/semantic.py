@@ -10,6 +10,7 @@ from semcast.model import Kind, Schema
 from semcast.profiles import semantic
 
 if TYPE_CHECKING:
+    from semcast.matching.matchers import Aside
     from semcast.matching.semantic import SemanticMatcher
 
 
@@ -39,10 +40,17 @@ class Semantic(Markup[semantic.InterestProfile]):
     def parts(self, profile: semantic.InterestProfile) -> list[str]:
         return semantic.parts(profile)
 
-    def _matcher(self, engine: str, profiles: Sequence[semantic.InterestProfile]) -> SemanticMatcher:
+    def _payloads(self, profile: semantic.InterestProfile) -> list[bytes]:
+        from semcast.matching.semantic.witnesses import descriptors_of
+
+        return descriptors_of(profile)
+
+    def _matcher(
+        self, engine: str, profiles: Sequence[semantic.InterestProfile], aside: Aside | None
+    ) -> SemanticMatcher:
         from semcast.matching.semantic import SemanticMatcher
 
-        return SemanticMatcher(engine, profiles)
+        return SemanticMatcher(engine, profiles, aside)
 
 
 LANGUAGE = Semantic()

@@ -10,6 +10,9 @@ from semcast.model import Kind, Schema
 from semcast.profiles import topic
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from semcast.matching.matchers import Aside
     from semcast.matching.topic import TopicMatcher
 
 
@@ -38,7 +41,16 @@ class Topic(Language[topic.TopicProfile]):
     def wanted(self, profiles: Sequence[topic.TopicProfile]) -> dict[str, frozenset[Kind]]:
         return {"topic": frozenset({Kind.STRING})}
 
-    def _matcher(self, engine: str, profiles: Sequence[topic.TopicProfile]) -> TopicMatcher:
+    def witnesses_of(self, profiles: Sequence[topic.TopicProfile]) -> tuple[pa.RecordBatch, list[int]]:
+        import pyarrow as pa
+
+        from semcast.matching.topic.witnesses import topics_of
+
+        found = [(text, at) for at, profile in enumerate(profiles) for text in topics_of(profile)]
+        topics = pa.array([text for text, _ in found], pa.string())
+        return pa.RecordBatch.from_arrays([topics], ["topic"]), [at for _, at in found]
+
+    def _matcher(self, engine: str, profiles: Sequence[topic.TopicProfile], aside: Aside | None) -> TopicMatcher:
         from semcast.matching.topic import TopicMatcher
 
         return TopicMatcher(engine, profiles)

@@ -10,6 +10,7 @@ from semcast.model import Kind, Schema
 from semcast.profiles import xpath
 
 if TYPE_CHECKING:
+    from semcast.matching.matchers import Aside
     from semcast.matching.xpath import XPathMatcher
 
 
@@ -36,10 +37,15 @@ class XPath(Markup[xpath.XPathProfile]):
     def overlaps(self, a: xpath.XPathProfile, b: xpath.XPathProfile) -> bool:
         return xpath.overlaps(a, b)
 
-    def _matcher(self, engine: str, profiles: Sequence[xpath.XPathProfile]) -> XPathMatcher:
+    def _payloads(self, profile: xpath.XPathProfile) -> list[bytes]:
+        from semcast.matching.xpath.witnesses import documents_of
+
+        return documents_of(profile)
+
+    def _matcher(self, engine: str, profiles: Sequence[xpath.XPathProfile], aside: Aside | None) -> XPathMatcher:
         from semcast.matching.xpath import XPathMatcher
 
-        return XPathMatcher(engine, profiles)
+        return XPathMatcher(engine, profiles, aside)
 
 
 LANGUAGE = XPath()

@@ -49,6 +49,9 @@ class BruteForceEngine:
         found = [[at for at, node in enumerate(self.nodes) if truth(node, row) is True] for row in batch.to_pylist()]
         return Matches.of_rows(found)
 
+    def prepare(self) -> None:
+        """The first match does nothing that others do not."""
+
 
 def truth(node: Node, row: Row) -> bool | None:
     """TRUE, FALSE or NULL (None)."""

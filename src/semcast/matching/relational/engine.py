@@ -88,12 +88,19 @@ class RelationalEngine:
 
     def _match(self, batch: pa.RecordBatch) -> Matches:
         if batch.num_rows <= _FEW_ROWS:
-            few = self._few
-            if few is None:
-                few = self._few = _FewRows(self)
+            few = self._few or self._list()
             if batch.num_rows * few.candidates <= len(self.arrays.terms):
                 return few.match(batch)
         return self._match_many(batch)
+
+    def prepare(self) -> None:
+        """List the candidates of single rows now: 3 ms for 100,000 profiles, which the first few rows would take."""
+        if self._few is None and len(self.arrays.terms):
+            self._list()
+
+    def _list(self) -> _FewRows:
+        few = self._few = _FewRows(self)
+        return few
 
     def _match_many(self, batch: pa.RecordBatch) -> Matches:
         rows = batch.num_rows

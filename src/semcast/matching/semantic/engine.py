@@ -19,3 +19,6 @@ class SemanticEngine(ABC):
     def match(self, descriptors: Descriptors) -> Matches:
         found = [[] if node is None else self.found(node) for node in descriptors.nodes]
         return Matches.of_rows(found)
+
+    def prepare(self) -> None:  # noqa: B027
+        """The first match does nothing that others do not."""

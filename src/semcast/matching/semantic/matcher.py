@@ -17,3 +17,4 @@ class SemanticMatcher(PayloadMatcher[InterestProfile]):
 
     engines = ENGINES
     content = Descriptors
+    quick = 60

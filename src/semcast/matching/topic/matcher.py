@@ -67,14 +67,15 @@ class TopicMatcher:
                 self._add(profile, None)
             return range(begin, self._next)
 
-    def remove(self, index: int) -> None:
-        """Remove a profile; it is not matched from the next batch on."""
+    def remove(self, index: int) -> TopicProfile:
+        """Remove a profile and return it; it is not matched from the next batch on."""
         with self._lock:
             profile = self._profiles.pop(index, None)
             if profile is None:
                 raise SemcastError(f"there is no profile with index {index}")
             self._cache.clear()
             self._engine.remove(index, profile)
+            return profile
 
     def match(self, batch: pa.RecordBatch | pa.Table) -> Matches:
         """Match the ``topic`` of every row; rows without a topic match nothing."""

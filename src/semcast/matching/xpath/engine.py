@@ -25,3 +25,6 @@ class DocumentEngine(ABC):
     @abstractmethod
     def match(self, documents: Documents) -> Matches:
         """Match each document; what cannot be read matches nothing."""
+
+    def prepare(self) -> None:  # noqa: B027
+        """States of the automaton are made as documents need them: nothing can be done before."""

@@ -17,3 +17,4 @@ class XPathMatcher(PayloadMatcher[XPathProfile]):
 
     engines = ENGINES
     content = Documents
+    quick = 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import asin, cos, radians, sin, sqrt
+from math import asin, copysign, cos, degrees, radians, sin, sqrt
 
 from semcast.profiles.relational.ranges import AFTER, BEFORE, Ranges, between
 from semcast.profiles.relational.syntax import Distance
@@ -19,6 +19,14 @@ def distance_km(latitude: float, longitude: float, center_latitude: float, cente
     half = sin((phi - center_phi) / 2) ** 2
     half += cos(phi) * cos(center_phi) * sin(radians(longitude - center_longitude) / 2) ** 2
     return 2 * EARTH_RADIUS_KM * asin(min(1.0, sqrt(max(0.0, half))))
+
+
+def northward(latitude: float, longitude: float, km: float) -> tuple[float, float]:
+    """The place that far north of another, over the pole if need be; south where ``km`` is negative."""
+    reached = latitude + degrees(km / EARTH_RADIUS_KM)
+    if abs(reached) <= 90:
+        return reached, longitude
+    return copysign(180, reached) - reached, longitude - copysign(180, longitude)
 
 
 def implied_ranges(known: Distance, ranges: Ranges, wanted: Distance) -> Ranges | None:

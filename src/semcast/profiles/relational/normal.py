@@ -80,23 +80,21 @@ class Box(NamedTuple):
     def constraints(self) -> Conjunction:
         found: Conjunction = {}
         at = 0
+        points = self.points
         for slot in self.shape:
-            mine = self.points[at : at + slot.width]
-            at += slot.width
             attribute: Attribute
             if isinstance(slot.attribute, Axes):
-                attribute, mine = Distance(*slot.attribute, mine[0], mine[1]), mine[2:]
+                attribute = Distance(*slot.attribute, points[at], points[at + 1])
+                at += 2
             else:
                 attribute = slot.attribute
-            likes = slot.cuts + slot.likes
-            unlikes = likes + slot.unlikes
-            found[attribute] = Constraint(
-                slot.domain,
-                Ranges(slot.sides, mine[: slot.cuts]),
-                mine[slot.cuts : likes],
-                mine[likes:unlikes],
-                None if slot.double_sides is None else Ranges(slot.double_sides, mine[unlikes:]),
-            )
+            likes = at + slot.cuts
+            ranges = Ranges(slot.sides, points[at:likes])
+            unlikes = likes + slot.likes
+            doubles = unlikes + slot.unlikes
+            at = doubles + slot.double_cuts
+            exact = None if slot.double_sides is None else Ranges(slot.double_sides, points[doubles:at])
+            found[attribute] = Constraint(slot.domain, ranges, points[likes:unlikes], points[unlikes:doubles], exact)
         return found
 
 

@@ -83,11 +83,11 @@ def patterns(expression: Expression, at_document: bool) -> list[Pattern]:
 def _attach(pattern: Pattern, node: Node, item: Expression) -> None:
     match item:
         case Exists(path):
-            _grown(pattern, node, path)
+            grown(pattern, node, path)
         case Compare(path, operator, literal):
-            _grown(pattern, node, path).tests.append(Test(operator, literal))
+            grown(pattern, node, path).tests.append(Test(operator, literal))
         case Call(function, Path(False, ()) as path, literal):
-            _grown(pattern, node, path).tests.append(Test(function, literal))
+            grown(pattern, node, path).tests.append(Test(function, literal))
         case And(items):
             for part in items:
                 _attach(pattern, node, part)
@@ -95,7 +95,8 @@ def _attach(pattern: Pattern, node: Node, item: Expression) -> None:
             node.opaque.append(item)
 
 
-def _grown(pattern: Pattern, node: Node, path: Path) -> Node:
+def grown(pattern: Pattern, node: Node, path: Path) -> Node:
+    """Have ``path`` hang at ``node``, or at the document, and return where it ends."""
     if path.absolute:
         node = pattern.document
     for step in path.steps:
