@@ -14,6 +14,7 @@ from semcast.protocol.stores import Log, Notes
 from semcast.protocol.streams import Streams
 
 if TYPE_CHECKING:
+    from semcast.matching.matchers import Aside
     from semcast.protocol.gateway.gateway import Gateway
     from semcast.protocol.source.planned_outlet import PlannedOutlet
     from semcast.protocol.source.source import Source
@@ -36,16 +37,18 @@ def planned_node(
     now: float = 0.0,
     in_bytes: bool = False,
     near: Container[str] = (),
+    aside: Aside | None = None,
 ) -> Node:
     """Compose the machine of one broker; with a ``log`` it is a source.
 
     ``in_bytes``: the source's messages leave as bytes (Passed), which drivers with sockets want.
     ``near``: clients within this process, who take batches (Handed).
+    ``aside`` runs a function in a thread: matchers of very many profiles are rebuilt there.
     """
     forwarding, declared = Broker(broker), streams or Streams()
     crossing = Crossing(forwarding)
-    source = _source(broker, log, notes, settings, incarnation, declared) if log is not None else None
-    door = _gateway(broker, notes, settings, incarnation, now, declared, near) if gateway else None
+    source = _source(broker, log, notes, settings, incarnation, declared, aside) if log is not None else None
+    door = _gateway(broker, notes, settings, incarnation, now, declared, near, aside) if gateway else None
     return Node(
         forwarding,
         crossing=crossing,
@@ -62,12 +65,18 @@ def planned_node(
 
 
 def _source(
-    broker: str, log: Log, notes: Notes, settings: Settings, incarnation: int, streams: Streams
+    broker: str,
+    log: Log,
+    notes: Notes,
+    settings: Settings,
+    incarnation: int,
+    streams: Streams,
+    aside: Aside | None,
 ) -> Source[PlannedOutlet]:
     from semcast.protocol.source.planned_outlet import PlannedOutlet
     from semcast.protocol.source.source import Source
 
-    return Source(log, settings, streams, PlannedOutlet(broker, log, notes, settings, incarnation, streams))
+    return Source(log, settings, streams, PlannedOutlet(broker, log, notes, settings, incarnation, streams, aside))
 
 
 def _gateway(
@@ -78,6 +87,7 @@ def _gateway(
     now: float,
     streams: Streams,
     near: Container[str],
+    aside: Aside | None,
 ) -> Gateway:
     from semcast.protocol.gateway.filtering_table import FilteringTable, from_memory
     from semcast.protocol.gateway.gateway import Gateway
@@ -93,7 +103,7 @@ def _gateway(
         streams,
         near,
         inboxes={},
-        interests=InterestSet(broker, settings, incarnation),
+        interests=InterestSet(broker, settings, incarnation, aside),
         requests=Requests(broker, settings, incarnation),
-        table=FilteringTable(settings.recent_bytes, from_memory),
+        table=FilteringTable(settings.recent_bytes, from_memory, aside),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,7 +56,18 @@ def node_of(
         now=now,
         in_bytes=True,
         near=near,
+        aside=_in_a_thread(name),
     )
+
+
+def _in_a_thread(broker: str) -> Callable[[Callable[[], None]], None]:
+    """Runs functions one after the other, in a thread that is there while there is something to do."""
+    threads = ThreadPoolExecutor(1, f"{broker}-aside")
+
+    def run(work: Callable[[], None]) -> None:
+        threads.submit(work)
+
+    return run
 
 
 def coordinator_of(name: str, view: OverlayView, seed: int, incarnation: int) -> Coordinator | Registrar:

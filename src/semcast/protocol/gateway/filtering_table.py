@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from semcast.model.message import ProfileText, unpacked
 from semcast.protocol.contract import Command
@@ -12,6 +13,9 @@ from semcast.protocol.gateway.ports import CatchingUp
 from semcast.protocol.gateway.recent import Recent
 from semcast.protocol.gateway.sessions import Session
 
+if TYPE_CHECKING:
+    from semcast.matching.matchers import Aside
+
 Holders = Session | dict[str, Session]
 """Most profiles have one session: no dictionary is made for it."""
 
@@ -19,9 +23,9 @@ Holders = Session | dict[str, Session]
 class FilteringTable:
     """Profiles with the sessions that hold them: each message is matched once, however many sessions there are."""
 
-    def __init__(self, recent_bytes: int, catching_up: CatchingUp) -> None:
+    def __init__(self, recent_bytes: int, catching_up: CatchingUp, aside: Aside | None = None) -> None:
         """``catching_up`` decides what a session is given that could not take a message when it came."""
-        self._filter: Filter[ProfileText] = Filter()
+        self._filter: Filter[ProfileText] = Filter(aside=aside)
         self._holders: dict[ProfileText, Holders] = {}
         """Who is concerned by a profile: nobody else is looked at when it matches."""
         self._recent = Recent(recent_bytes)

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from semcast.model.message import ProfileText
 from semcast.protocol.gateway.coverers import Coverers
 from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import GatewayChanges, Live, Noted, Wish
+
+if TYPE_CHECKING:
+    from semcast.matching.matchers import Aside
 
 _CHANGES = 500
 """Of one frame."""
@@ -41,14 +45,14 @@ class InterestSet:
 
     at_once = False
 
-    def __init__(self, gateway: str, settings: Settings, incarnation: int) -> None:
+    def __init__(self, gateway: str, settings: Settings, incarnation: int, aside: Aside | None = None) -> None:
         self.serial = 0
         """Of the last change."""
         self._gateway, self._settings, self._incarnation = gateway, settings, incarnation
         self._asked: dict[ProfileText, _Asked] = {}
         self._pending: deque[tuple[int, ProfileText]] = deque()
         """What is not known to be live, in order."""
-        self._coverers = Coverers()
+        self._coverers = Coverers(aside)
         """What is live, and will stay."""
         self._living_on: dict[ProfileText, ProfileText] = {}
         """Profiles that are not asked for, or not live yet, each with a live one that covers it."""

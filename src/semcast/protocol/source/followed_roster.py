@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from semcast.model.message import Message, ProfileText
 from semcast.protocol.filters import Filter
 from semcast.protocol.roster_digest import fingerprint, replaced
 from semcast.protocol.wire.frames import RosterChange, RosterChanges, RosterPiece
+
+if TYPE_CHECKING:
+    from semcast.matching.matchers import Aside
 
 _ADDED = 10_000
 """Additions that are remembered, for messages that were matched elsewhere by an earlier version."""
@@ -18,7 +22,7 @@ _ADDED = 10_000
 class FollowedRoster:
     """Profiles by the coordinator's names, as of one version."""
 
-    def __init__(self) -> None:
+    def __init__(self, aside: Aside | None = None) -> None:
         self.version = 0
         self.digest = 0
         self.gateways: list[str] = []
@@ -27,7 +31,7 @@ class FollowedRoster:
         """How often its digest was not the coordinator's."""
         self.repeated = 0
         """How often it was told what it knew."""
-        self.matching: Filter[str] = Filter()
+        self.matching: Filter[str] = Filter(aside=aside)
         self.held: Counter[str] = Counter()
         """Per gateway, how many profiles it wants."""
         self._places: dict[str, int] = {}

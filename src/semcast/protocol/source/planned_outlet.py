@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Container, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -47,6 +47,9 @@ from semcast.protocol.wire.frames import (
     Tally,
 )
 
+if TYPE_CHECKING:
+    from semcast.matching.matchers import Aside
+
 _KNOWN = "known"
 _INGESTED = "ingested"
 _LATER: tuple[int, tuple[tuple[Key, int], ...]] = (0, ())
@@ -67,7 +70,16 @@ class PlannedOutlet:
     Coordinators and gateways speak to it through the carrier of its node (``broker.tree_carrier``).
     """
 
-    def __init__(self, me: str, log: Log, notes: Notes, settings: Settings, incarnation: int, streams: Streams) -> None:
+    def __init__(
+        self,
+        me: str,
+        log: Log,
+        notes: Notes,
+        settings: Settings,
+        incarnation: int,
+        streams: Streams,
+        aside: Aside | None = None,
+    ) -> None:
         self.following: Following | None = None
         self.previous = 0
         self.since = 0
@@ -78,7 +90,7 @@ class PlannedOutlet:
         self._settings = settings
         self._incarnation = incarnation
         self._streams = streams
-        self.roster = FollowedRoster()
+        self.roster = FollowedRoster(aside)
         self.version = 0
         """Of the roster that messages are matched by, behind …"""
         self.version_since = 0
