@@ -28,7 +28,7 @@ from semcast.model import SemcastError
 
 P = TypeVar("P")
 _GROWTH = 4  # a segment is merged into the one before it unless that is this much larger
-_QUICK = 4_000  # profiles: more are never indexed within a caller's turn for the sake of a merge
+_QUICK = 2_000  # profiles: more are never indexed within a caller's turn for the sake of a merge
 _MANY = 16  # segments behind a rebuild: with more, each match costs more than a long turn now and then
 ALONE = 16
 """Profiles of this size and above have a segment of their own: no other one has them indexed again."""

@@ -54,7 +54,7 @@ class Relational(Language[relational.Profile]):
 
     def _are_quick(self, profiles: Sequence[relational.Profile]) -> bool:
         # A shape, handled as columns of its own, takes as long as 300 profiles that share one: some 0.3 ms.
-        return len(profiles) + 300 * len({box.shape for profile in profiles for box in profile.boxes}) <= 4_000
+        return len(profiles) + 300 * len({box.shape for profile in profiles for box in profile.boxes}) <= 2_000
 
     def prepare(self, profile: relational.Profile) -> None:
         from semcast.matching.segments import ALONE
