@@ -222,6 +222,17 @@ def test_a_source_that_is_behind_what_is_live_gets_no_lease(reign: Reign, world:
     assert only(commands, RosterChanges).since == 0
 
 
+def test_a_new_leader_leases_no_source_that_lacks_what_may_have_been_called_live(reign: Reign, world: World) -> None:
+    reign.hears(wants("g0", 1, A))
+    reign.settle()
+    world.versions["s"] = 0, 0
+    world.incarnations["s"] += 1
+    successor = Reign(world, "d")
+    world.now += SETTINGS.leader_s
+    assert not leased([command for _ in range(8) for command in successor.step(deaf=("s",))])
+    assert leased([command for _ in range(8) for command in successor.step()])
+
+
 def test_a_source_from_a_future_that_the_store_does_not_know_is_told_everything(reign: Reign, world: World) -> None:
     reign.hears(wants("g0", 1, A))
     reign.settle()

@@ -18,10 +18,15 @@ from semcast.protocol.wire.frames import (
     Fetch,
     Heartbeat,
     Leg,
+    PieceTaken,
     Publish,
     Published,
     Refused,
     Repair,
+    RosterChange,
+    RosterChanges,
+    RosterFollowed,
+    RosterPiece,
     Samples,
     Switched,
     Tally,
@@ -48,10 +53,12 @@ from tests.protocol.playbook import (
     planned,
     play,
     publish,
+    roster_of,
     sends,
     source_node,
     switch,
     tick,
+    topic,
 )
 
 
@@ -210,6 +217,41 @@ def test_a_switch_takes_effect_at_the_end_of_the_log_whatever_is_synced(source: 
     confirmed, sent = only(commands, Switched), frames(commands, Data)
     assert (confirmed.epoch, confirmed.position) == (2, 1)
     assert [(frame.key, frame.epoch, frame.numbers) for frame in sent] == [(KEY, 1, (1,)), (OTHER, 2, (2,))]
+
+
+def test_a_version_of_the_roster_is_confirmed_when_the_position_where_it_took_effect_is_durable(source: Node) -> None:
+    play(source, ("pub", publish(0, "a")))
+    change = RosterChange("n", topic("n"), (0,))
+    told = RosterChanges(1, roster_of(source).version, roster_of(source).version + 1, ("g1",), (change,))
+    assert (
+        frames(play(source, ("c", told)), RosterFollowed) == []
+    )  # a crash may take the message, and give its number again
+    confirmed = only(play(source, Synced(1)), RosterFollowed)
+    assert (confirmed.version, confirmed.position, confirmed.astray) == (told.version, 1, False)
+
+
+def test_a_roster_that_is_not_the_coordinators_is_found_out_by_its_digest_and_replaced(source: Node) -> None:
+    version = roster_of(source).version
+    change = RosterChange("n", topic("n"), (0,))
+    astray = only(
+        play(source, ("c", RosterChanges(1, version, version + 1, ("g1",), (change,), 12345))), RosterFollowed
+    )
+    assert astray.astray
+    assert not takes_in(source, 0.1)  # what it would match by is not known
+    piece = RosterPiece(1, 7, 0, version + 5, ("g0", "g1"), (RosterChange("m", topic("m"), (1,)),), last=True)
+    commands = play(source, ("c", piece))
+    assert only(commands, PieceTaken).place == 0
+    assert only(commands, RosterFollowed).version == version + 5
+    assert [(name, held) for name, _, held in roster_of(source).profiles()] == [("m", ("g1",))]
+    assert roster_of(source).astray == 1
+
+
+def test_changes_that_come_twice_or_leave_some_out_change_nothing(source: Node) -> None:
+    roster = roster_of(source)
+    version, change = roster.version, RosterChange("n", topic("n"), (0,))
+    told = RosterChanges(1, version, version + 1, ("g1",), (change,))
+    play(source, ("c", told), ("c", told), ("c", RosterChanges(1, version + 7, version + 8, (), ())))
+    assert (roster.version, roster.repeated) == (version + 1, 1)
 
 
 def test_after_a_switch_the_old_lease_counts_no_longer_for_the_new_plan(source: Node) -> None:

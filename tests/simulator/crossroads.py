@@ -9,14 +9,15 @@ from semcast.trees.topology import Broker, Link, Topology
 # b0 takes messages in; b2, b3 and b4 serve clients:   b0 – b1 – b2
 #                                                             |
 #                                                             b3 – b4
-OVERLAY = Overlay(
-    json=Topology.of(
-        [Broker(f"b{at}") for at in range(5)],
-        [Link("b0", "b1", 1, 5.0), Link("b1", "b2", 1, 5.0), Link("b1", "b3", 1, 5.0), Link("b3", "b4", 1, 5.0)],
-    ).to_json(),
-    sources=("b0",),
-    gateways=("b2", "b3", "b4"),
-)
+LINKS = (("b0", "b1"), ("b1", "b2"), ("b1", "b3"), ("b3", "b4"))
+
+
+def _overlay(delay_ms: float) -> Overlay:
+    brokers, links = [Broker(f"b{at}") for at in range(5)], [Link(a, b, 1, delay_ms) for a, b in LINKS]
+    return Overlay(json=Topology.of(brokers, links).to_json(), sources=("b0",), gateways=("b2", "b3", "b4"))
+
+
+OVERLAY, FAR = _overlay(5.0), _overlay(150.0)
 ALL = ("v0", "v1")
 
 

@@ -138,7 +138,12 @@ MUTANTS = {
         ),
         Mutant(
             never_tries_again,
-            produced(faults=(DiskFault(from_s=3.0, to_s=5.0, party="b0", how="full"),)),
+            produced(
+                faults=(
+                    DiskFault(from_s=3.0, to_s=5.0, party="b0", how="full"),
+                    Crash(from_s=5.4, to_s=5.7, party="b0"),
+                )
+            ),
             SOUND,
         ),
         Mutant(

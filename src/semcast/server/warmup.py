@@ -23,6 +23,13 @@ from semcast.trees.roles import SOURCE
 from semcast.trees.topology import GATEWAY
 
 _EXAMPLES = {"relational": ("a > 1 AND b = 'x'", b'{"a": 2, "b": "x"}'), "xpath": ("/a[b > 1]", b"<a><b>2</b></a>")}
+_COVERING = {
+    "relational": ("a > 1", "a > 2 AND b = 'x'"),
+    "topic": ("a", "a/b"),
+    "xpath": ("/a", "/a/b"),
+    "semantic": ("a", "a {b}"),
+}
+"""A profile of each language, and one that it covers."""
 _MANY = 300
 _FRONTS = ("semcast.server.http", "semcast.server.mqtt")
 _PLANNED, _SEMANTIC = "semcast.protocol.planned_node", "semcast.protocol.semnet.node"
@@ -31,6 +38,7 @@ _ROLES = {
     GATEWAY: (
         "semcast.protocol.gateway.filtering_table",
         "semcast.protocol.gateway.gateway",
+        "semcast.protocol.gateway.interests",
         "semcast.protocol.gateway.requests",
     ),
 }
@@ -58,6 +66,9 @@ def load_broker(view: OverlayView, name: str) -> None:
             import_module(module)
     # Who looks at no message loads no engine.
     warm(view.languages() if roles or scheme.per_hop else ())
+    if GATEWAY in roles and scheme.coordinated:
+        for kind in view.languages():
+            warm_covering(kind)
 
 
 def load_coordinator(view: OverlayView) -> None:
@@ -94,5 +105,19 @@ def warm_matching(name: str) -> None:
         assert all(matching.match([Message("s", payload)] * count))
 
 
+@cache
+def warm_covering(name: str) -> None:
+    """What finds the profiles of one language that cover others."""
+    from semcast.protocol.gateway.coverers import Coverers
+
+    wide, narrow = (ProfileText("s", name, text) for text in _COVERING[name])
+    coverers = Coverers()
+    coverers.extend([wide])
+    for count in (1, _MANY):
+        assert all(coverers.find([narrow] * count))
+
+
 if __name__ == "__main__":  # python -m semcast.server.warmup LANGUAGE…, which `semcast up` runs before its brokers
     warm(sys.argv[1:])
+    for kind in sys.argv[1:]:
+        warm_covering(kind)
