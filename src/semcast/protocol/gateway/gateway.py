@@ -30,6 +30,7 @@ from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (
     Attach,
     Attached,
+    AttachMany,
     Beat,
     Caught,
     Data,
@@ -253,6 +254,10 @@ class Gateway:
         if since is None:
             return [Send(client, Beat(now))]  # it takes a while; the client shall not go elsewhere
         return self._went_live(session, since, self.interests.unsure(asked.profile))
+
+    def attach_many(self, many: AttachMany, client: str, now: float) -> list[Command]:
+        """Many subscriptions of one client; one that is refused leaves the others alone."""
+        return [command for attach in many.attaches for command in self.attach(attach, client, now)]
 
     def _tops(self) -> dict[str, int]:
         return {source: inbox.top for source, inbox in self.inboxes.items()}

@@ -12,6 +12,7 @@ from semcast.protocol.wire.frames.clients import (
     Append,
     Attach,
     Attached,
+    AttachMany,
     Deliver,
     Detach,
     Detached,
@@ -23,6 +24,7 @@ from semcast.protocol.wire.frames.clients import (
     Published,
     Refused,
     Taken,
+    TakenMany,
 )
 from semcast.protocol.wire.frames.control import (
     AskSamples,
@@ -62,14 +64,15 @@ AnyFrame = (
     Data | Leg | Tally | Ack | Fetch | Fill | Repair | Caught | Beat | Heartbeat | Lease | Welcome | Install | Installed
     | Switch | Switched | Interests | Live | AskSamples | Samples | Publish | Published | Refused | Attach | Attached
     | Append | Deliver | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong
-    | Ask | Answer | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | Vouch | Vouched
+    | Ask | Answer | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | Vouch | Vouched | AttachMany | TakenMany
     | SemanticFrame
 )  # fmt: skip
 
 __all__ = [
-    "Ack", "Answer", "AnyFrame", "Append", "Ask", "AskSamples", "Attach", "Attached", "Beat", "Caught", "Counters",
-    "Data", "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "FoundPlan", "Frame", "Gap", "Greeting",
-    "Heartbeat", "Hello", "Ingested", "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live", "OfferPlans",
-    "OrderPlan", "Ping", "PlannedTree", "Pong", "Progress", "ProtocolError", "Publish", "Published", "Refused",
-    "Repair", "Samples", "Switch", "Switched", "Taken", "Tally", "TreeLink", "Vouch", "Vouched", "Welcome",
+    "Ack", "Answer", "AnyFrame", "Append", "Ask", "AskSamples", "Attach", "AttachMany", "Attached", "Beat", "Caught",
+    "Counters", "Data", "Deliver", "Detach", "Detached", "Entry", "Fetch", "Fill", "FoundPlan", "Frame", "Gap",
+    "Greeting", "Heartbeat", "Hello", "Ingested", "Install", "Installed", "Interests", "Key", "Lease", "Leg", "Live",
+    "OfferPlans", "OrderPlan", "Ping", "PlannedTree", "Pong", "Progress", "ProtocolError", "Publish", "Published",
+    "Refused", "Repair", "Samples", "Switch", "Switched", "Taken", "TakenMany", "Tally", "TreeLink", "Vouch", "Vouched",
+    "Welcome",
 ]  # fmt: skip
