@@ -312,6 +312,11 @@ class Subscription:
         self._frames.append((sender, frame))
 
     @property
+    def behind(self) -> int:
+        """Frames that wait until the messages before them are taken."""
+        return len(self._frames or ())
+
+    @property
     def at(self) -> tuple[str, ...]:
         """The gateways that it hangs on."""
         return self._machine.at
@@ -368,6 +373,7 @@ class Subscription:
             self._party.schedule.settled(self)
             if self._live is not None and not self._live.done():
                 self._live.set_result(None)
+            self._live = None
         for earlier in [asked for asked in self._versions if asked <= version]:
             self._versions.pop(earlier).set_result(None)
 
