@@ -38,9 +38,10 @@ async def _hundreds_in_one_call(folder: Path) -> None:
         found = await client.subscribe_many("quotes", given)
         assert list(found.errors) == [MANY]
         assert "did you mean 'price'?" in str(found.errors[MANY])
-        assert sum(isinstance(frame, Attach) for frame in frames) <= 5  # the long one, and the first of each dial
+        alone = {frame.session for frame in frames if isinstance(frame, Attach)}
+        assert len(alone) <= MANY // 10  # the long one, the first of a dial, and what a turn had only one of
         asked = {attach.session for frame in frames if isinstance(frame, AttachMany) for attach in frame.attaches}
-        assert len(asked) >= MANY
+        assert len(asked) >= MANY * 9 // 10
         for price in (0.5, 99.5, 1000):
             await client.publish("quotes", {"symbol": "S0000001", "price": price})
         seen: Counter[Any] = Counter()

@@ -65,6 +65,8 @@ class Schedule:
         self._turning = False
         self._asking: set[Subscription] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._dozing = False
+        """Is the next turn further away than a tick, because nothing is to be done before?"""
         self._slicing: asyncio.Handle | None = None
 
     # --- who is driven
@@ -76,8 +78,7 @@ class Schedule:
         self._hang(subscription)
         self._queue.append((subscription, ()))
         self._slice_soon()
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._party.settings.tick_s, self._turn)
+        self._rouse()
 
     def remove(self, subscription: Subscription) -> None:
         """It is over."""
@@ -98,6 +99,8 @@ class Schedule:
         """Something has happened to it: the next turn ticks it, behind these events."""
         if subscription in self._members:
             self._stirred[subscription] = self._stirred.get(subscription, ()) + events
+            if self._dozing:
+                self._rouse()
 
     @property
     def asking(self) -> int:
@@ -140,10 +143,18 @@ class Schedule:
 
     # --- time
 
+    def _rouse(self) -> None:
+        """Have a turn within a tick."""
+        if self._timer is not None and self._dozing:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._dozing = False
+            self._timer = asyncio.get_running_loop().call_later(self._party.settings.tick_s, self._turn)
+
     def _turn(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._party.settings.tick_s, self._turn)
-        now = loop.time()
+        self._dozing = False
+        now = asyncio.get_running_loop().time()
         while self._due and self._due[0][0] <= now:
             at, _, subscription = heappop(self._due)
             if at == subscription.queued_at and subscription in self._members:
@@ -154,7 +165,20 @@ class Schedule:
                     self._wait(subscription)
         for line in self._lines.values():
             self._look_at(line, now)
+        pause_s = self._pause_s(now)
+        self._dozing = pause_s > self._party.settings.tick_s
+        self._timer = asyncio.get_running_loop().call_later(pause_s, self._turn)
         self._take_in()
+
+    def _pause_s(self, now: float) -> float:
+        """How long nothing is to be done, unless something happens: a tick at least."""
+        settings = self._party.settings
+        if self._stirred or self._queue:
+            return settings.tick_s
+        waits = [line.said_at + settings.beat_s for line in self._lines.values()]
+        waits += [max(line.heard.at, line.alarmed_at) + settings.dead_s for line in self._lines.values()]
+        waits += [self._due[0][0]] if self._due else []
+        return max(settings.tick_s, min(waits, default=now) - now)
 
     def _look_at(self, line: _Line, now: float) -> None:
         settings = self._party.settings

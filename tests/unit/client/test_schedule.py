@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semcast.client.party import Party
-from semcast.client.schedule import cut
+from semcast.client.schedule import Schedule, cut
 from semcast.client.subscription import Subscription
 from semcast.model.message import ProfileText
 from semcast.protocol.profile_texts import LONG
@@ -27,6 +27,7 @@ from semcast.protocol.wire.frames import (
     Beat,
     Detach,
     Detached,
+    Progress,
     ProtocolError,
     Taken,
     TakenMany,
@@ -171,6 +172,37 @@ def test_one_speaks_for_all_and_each_often_enough_to_be_kept() -> None:
     run(play())
 
 
+def test_a_party_that_is_idle_sleeps_until_it_has_to_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = 0
+    turn = Schedule._turn
+
+    def counted(schedule: Schedule) -> None:
+        nonlocal turns
+        turns += 1
+        turn(schedule)
+
+    monkeypatch.setattr(Schedule, "_turn", counted)
+
+    async def play() -> None:
+        nonlocal turns
+        slow = Settings(tick_s=0.01, beat_s=0.4, dead_s=2.0)
+        party = Gateways(settings=slow)
+        (subscription,) = party.begin(1)
+        await subscription.live()
+        await asyncio.sleep(0.1)
+        turns = 0
+        party.said.clear()
+        await asyncio.sleep(3 * slow.beat_s)
+        assert 2 <= sum(party.taken().values()) <= 4
+        assert turns <= 20  # and not one each tick
+        subscription.heard("g", Progress(subscription.session, 101, "b0", 7))
+        await asyncio.sleep(5 * slow.tick_s)
+        assert party.taken()[subscription.session] == 1  # what happens wakes it at once
+        await party.leave()
+
+    run(play())
+
+
 def test_all_stay_while_a_gateway_answers_one_and_all_leave_when_it_is_silent() -> None:
     async def play() -> None:
         party = Gateways()
@@ -241,7 +273,6 @@ def test_an_end_that_nobody_confirms_is_not_waited_for_one_by_one() -> None:
     run(play())
 
 
-SMALL = st.integers(0, 3000)
 ATTACHES = st.builds(
     lambda name, text, have: Attach(name, ProfileText("s", "topic", text), have=(("b0", tuple(range(have))),)),
     st.text(max_size=5),
