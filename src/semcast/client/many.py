@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from semcast.client.closing import close_all
 from semcast.client.messages import Gap, Received
-from semcast.client.subscription import Subscription, close_all
+from semcast.client.subscription import Subscription
 from semcast.model import SemcastError
 from semcast.model.message import ProfileText
 

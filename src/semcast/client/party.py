@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from semcast.client.appending import Appending
+from semcast.client.closing import close_all
 from semcast.client.messages import Gap, start_of
 from semcast.client.publishing import Publishing
 from semcast.client.schedule import Schedule
-from semcast.client.subscription import Subscription, close_all
+from semcast.client.subscription import Subscription
 from semcast.model import SemcastError
 from semcast.model.message import Message, ProfileText
 from semcast.protocol.client.subscriber import Subscriber

@@ -6,10 +6,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from semcast.client.closing import close_all
 from semcast.client.messages import Gap, Received
+from semcast.client.staleness import Staleness
 from semcast.model import SemcastError
 from semcast.model.message import unpacked
 from semcast.protocol.client.subscriber import Subscriber, Waits
@@ -34,43 +35,11 @@ if TYPE_CHECKING:
 
 _STARTING_S = 10.0
 """How long a subscription waits for a gateway to come up."""
-_LEAVING_S = 0.6
-"""How long a subscription that ends waits for its gateway's word."""
-_LEAVING_HZ = 1000.0
-"""Where many end together, the wait is longer by a second for so many."""
-_TOGETHER = 256
-"""Subscriptions that are told to end before the event loop sees to everything else."""
 log = logging.getLogger("semcast")
 
 
 class Refused(SemcastError):
     """A subscription or a message that will never be accepted."""
-
-
-@dataclass(slots=True)
-class Staleness:
-    """How old messages were when they came, against what was asked for."""
-
-    bound_ms: float | None
-    messages: int = 0
-    late: int = 0
-    """Messages that were older than the bound."""
-    worst_ms: float = 0.0
-    total_ms: float = 0.0
-    error_ms: float = 0.0
-    """Clocks differ: each figure is within so much."""
-
-    @property
-    def mean_ms(self) -> float:
-        """Mean age; 0 before the first message."""
-        return self.total_ms / self.messages if self.messages else 0.0
-
-    def took(self, age_ms: float, error_ms: float) -> None:
-        self.messages += 1
-        self.total_ms += age_ms
-        self.worst_ms = max(self.worst_ms, age_ms)
-        self.error_ms = max(self.error_ms, error_ms)
-        self.late += self.bound_ms is not None and age_ms > self.bound_ms
 
 
 class Subscription:
@@ -408,25 +377,3 @@ class Subscription:
         self._over = True
         self._party.schedule.remove(self)
         self.nudge()
-
-
-async def close_all(subscriptions: Sequence[Subscription], *, keep: bool | None = None, taken: bool = True) -> None:
-    """End subscriptions, all together; ``keep`` as ``Subscription.close`` has it, None: the sessions of durable ones.
-
-    Gateways are told, and their word is waited for; not for long, since they may have gone.
-    """
-    leaving: list[Subscription] = []
-    try:
-        for place, subscription in enumerate(subscriptions, 1):
-            if subscription.begin_leaving(keep=subscription.durable if keep is None else keep, taken=taken):
-                leaving.append(subscription)
-            if place % _TOGETHER == 0:
-                await asyncio.sleep(0)
-        async with asyncio.timeout(_LEAVING_S + len(leaving) / _LEAVING_HZ):
-            for subscription in leaving:
-                await subscription.left()
-    except TimeoutError:
-        log.debug("nobody confirmed the end of some of %d subscriptions", len(leaving))
-    finally:
-        for subscription in subscriptions:
-            subscription.end()

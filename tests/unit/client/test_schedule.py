@@ -284,11 +284,25 @@ ATTACHES = st.builds(
 @settings(max_examples=CASES // 2, deadline=None)
 @given(st.lists(ATTACHES, max_size=60))
 def test_attaches_are_cut_into_frames_that_gateways_take(attaches: list[Attach]) -> None:
-    parts = list(cut(attaches))
-    assert [attach for part in parts for attach in part] == attaches
-    for part in parts:
-        assert 0 < len(encode(AttachMany(tuple(part)))) <= MAX_CLIENT_FRAME // 4
-        assert len(part) == 1 or all(len(attach.profile.text) < LONG for attach in part)
+    assert _taken_by_gateways(list(cut(attaches)), attaches)
+
+
+def _taken_by_gateways(parts: list[list[Attach]], attaches: list[Attach]) -> bool:
+    return [attach for part in parts for attach in part] == attaches and all(
+        part
+        and len(encode(AttachMany(tuple(part)))) <= MAX_CLIENT_FRAME // 4
+        and (len(part) == 1 or all(len(attach.profile.text) < LONG for attach in part))
+        for part in parts
+    )
+
+
+def test_the_law_of_cuts_finds_frames_that_gateways_do_not_take() -> None:
+    short, long = (Attach("x", ProfileText("s", "topic", "x" * size)) for size in (LONG - 1, LONG))
+    assert _taken_by_gateways([[short], [long]], [short, long])
+    assert not _taken_by_gateways([[short, long]], [short, long])
+    assert not _taken_by_gateways([[short], [], [long]], [short, long])
+    assert not _taken_by_gateways([[short]], [short, long])
+    assert not _taken_by_gateways([[short] * 200], [short] * 200)
 
 
 @pytest.mark.parametrize("text", ["a", "é" * 100])
