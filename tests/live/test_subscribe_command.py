@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from semcast.client import connect_blocking
+from tests.live.commands import semcast
 from tests.live.overlays import CALM, written
-from tests.live.test_commands import semcast
 from tests.pipeline.overlays import running
 
 pytestmark = pytest.mark.system

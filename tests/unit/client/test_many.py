@@ -13,7 +13,7 @@ from semcast.model import ProfileError, SemcastError
 from semcast.model.message import Message, packed
 from semcast.protocol.streams import Stream, Streams
 from semcast.protocol.wire.frames import AnyFrame, Attach, AttachMany, Deliver, ProtocolError, Taken
-from tests.unit.client.test_schedule import Gateways, run
+from tests.unit.client.parties import Gateways, run
 
 
 class Quotes(Gateways):

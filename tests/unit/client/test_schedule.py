@@ -4,100 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semcast.client.party import Party
 from semcast.client.schedule import Schedule, cut
 from semcast.client.subscription import Subscription
 from semcast.model.message import ProfileText
 from semcast.protocol.profile_texts import LONG
 from semcast.protocol.settings import Settings
-from semcast.protocol.streams import Streams
 from semcast.protocol.wire.codec import encode
 from semcast.protocol.wire.frames import (
-    AnyFrame,
     Attach,
-    Attached,
     AttachMany,
-    Beat,
     Detach,
-    Detached,
     Progress,
-    ProtocolError,
     Taken,
     TakenMany,
 )
 from semcast.protocol.wire.frames.base import MOST_SESSIONS
 from semcast.protocol.wire.framing import MAX_CLIENT_FRAME
 from tests.cases import CASES
-
-QUICK = Settings(tick_s=0.01, beat_s=0.05, dead_s=0.25, resend_s=0.06)
-
-
-class Gateways(Party):
-    """A party with gateways in its hands: what it says is noted, and answered by those that are up."""
-
-    def __init__(self, many: bool | None = True, settings: Settings = QUICK) -> None:
-        super().__init__()
-        self.name, self.settings, self.streams, self.running = "me", settings, Streams(), True
-        self.many = many
-        self.up = {"g", "h"}
-        self.said: list[tuple[str, AnyFrame]] = []
-        self.known: dict[str, set[str]] = {"g": set(), "h": set()}
-
-    def say(self, to: str, frame: AnyFrame) -> int:
-        self.said.append((to, frame))
-        if to in self.up and self.many is not None:
-            asyncio.get_running_loop().call_soon(self._answer, to, frame)
-        return 1
-
-    def _answer(self, gateway: str, frame: AnyFrame) -> None:
-        known = self.known[gateway]
-        for one in _each(frame):
-            if isinstance(one, Attach):
-                known.add(one.session)
-                self.dispatch(gateway, Attached(one.session, 0, (("b0", 0),), 100, None, (("b0", 0),)))
-            elif isinstance(one, Taken) and one.session not in known:
-                self.dispatch(gateway, ProtocolError("not known", one.session, unknown=True))
-            elif isinstance(one, Detach):
-                known.discard(one.session)
-                self.dispatch(gateway, Detached(one.session))
-        self.dispatch(gateway, Beat(0.0))
-
-    def takes_many(self, gateway: str) -> bool | None:
-        return self.many
-
-    def overlay_time(self) -> tuple[float, float]:
-        return 0.0, 0.0
-
-    def gateways(self) -> list[str]:
-        return ["g", "h"]
-
-    def begin(self, count: int) -> list[Subscription]:
-        return [self.subscribe("s", ProfileText("s", "topic", f"t{number}")) for number in range(count)]
-
-    def taken(self, gateway: str = "g") -> Counter[str]:
-        """How often each session was spoken of at a gateway since the last look."""
-        found = Counter(
-            one.session for to, frame in self.said if to == gateway for one in _each(frame) if isinstance(one, Taken)
-        )
-        self.said.clear()
-        return found
-
-
-def _each(frame: AnyFrame) -> tuple[AnyFrame, ...]:
-    if isinstance(frame, AttachMany):
-        return frame.attaches
-    return frame.taken if isinstance(frame, TakenMany) else (frame,)
-
-
-def run(work: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(work, 30))
+from tests.unit.client.parties import QUICK, Gateways, each, run
 
 
 async def live(subscriptions: list[Subscription]) -> None:
@@ -232,7 +161,7 @@ def test_a_gateway_that_forgot_its_sessions_has_them_again_as_soon_as_it_is_met(
         party.schedule.met("g")
         await asyncio.sleep(0.3)
         # Each is told that it is not known, and asks again after ``resend_s``: what was asked for last is long ago.
-        assert len([1 for _, frame in party.said for one in _each(frame) if isinstance(one, Taken)]) >= 60
+        assert len([1 for _, frame in party.said for one in each(frame) if isinstance(one, Taken)]) >= 60
         assert len(party.known["g"]) == 60
         await party.leave()
 
@@ -246,7 +175,7 @@ def test_what_waits_to_be_live_is_asked_for_less_often_the_more_there_is() -> No
         party.gateways = lambda: ["g"]  # type: ignore[method-assign]
         party.begin(count)
         await asyncio.sleep(10 * QUICK.resend_s)
-        frames = [one for _, frame in party.said for one in _each(frame) if isinstance(one, Attach)]
+        frames = [one for _, frame in party.said for one in each(frame) if isinstance(one, Attach)]
         party.running = False
         await party.leave()
         return len(frames) / count
