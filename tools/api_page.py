@@ -24,19 +24,25 @@ MODULES = {
 }
 NAMES = {
     "semcast.matching": ["semcast.matching.matchers.Matcher", "semcast.matching.matches.Matches"],
-    "semcast.client": ["*", "semcast.client.blocking.BlockingSubscription"],
+    "semcast.client": [
+        "*",
+        "semcast.client.blocking.BlockingSubscription",
+        "semcast.client.blocking.BlockingSubscriptions",
+    ],
 }
 MEMBERS = {
     "Language": "parse canonical covers overlaps parts wanted witnesses matcher",
     "Schema": "from_ddl nearest",
-    "Client": "publish publisher message subscribe gateways ask close",
-    "BlockingClient": "publish subscribe ask run close",
+    "Client": "publish publisher message subscribe subscribe_many gateways ask close",
+    "BlockingClient": "publish subscribe subscribe_many ask run close",
     "Publishing": "publish put publish_all drained",
     "Receipt": "id",
     "Received": "id stream topic key headers time_ms payload json",
     "Staleness": "mean_ms",
     "Subscription": "live replace close is_live session durable cursor",
+    "Subscriptions": "live close",
     "BlockingSubscription": "next live replace close",
+    "BlockingSubscriptions": "ids errors messages next close",
     "Matcher": "add extend remove match",
     "Matches": "of pairs counts rows",
 }

@@ -12,6 +12,7 @@ from semcast.protocol.wire.frames import (
     Append,
     Ask,
     Attach,
+    AttachMany,
     Beat,
     Detach,
     FoundPlan,
@@ -19,6 +20,7 @@ from semcast.protocol.wire.frames import (
     OfferPlans,
     Publish,
     Taken,
+    TakenMany,
 )
 from tests.protocol.playbook import KEY
 
@@ -47,6 +49,11 @@ MESSAGES = st.builds(
 BODIES = st.one_of(MESSAGES.map(packed), st.binary(max_size=9))
 CURSORS = st.lists(st.tuples(SOURCES, WHOLE), max_size=3).map(tuple)
 HAVE = st.lists(st.tuples(SOURCES, st.lists(WHOLE, max_size=4).map(tuple)), max_size=3).map(tuple)
+ATTACHES = st.builds(
+    Attach, NAMES, PROFILES, st.booleans(), st.booleans(), st.sampled_from(["latest", "earliest", "never"]),
+    CURSORS, HAVE, REAL, WHOLE, st.one_of(st.none(), PROFILES), CURSORS, st.one_of(st.none(), WHOLE), REAL, WHOLE,
+)  # fmt: skip
+TAKEN = st.builds(Taken, NAMES, WHOLE, WHOLE)
 FRAMES: st.SearchStrategy[Any] = st.one_of(
     st.builds(Publish, NAMES, WHOLE, st.lists(MESSAGES, max_size=3).map(tuple), WHOLE, WHOLE),
     st.builds(
@@ -56,11 +63,10 @@ FRAMES: st.SearchStrategy[Any] = st.one_of(
         st.sampled_from([b"", b"\0\0", b"\0\0\1\0", b"\0\0\0\0\0\0", b"x"]),
         st.lists(st.lists(NAMES, max_size=2).map(tuple), max_size=2).map(tuple),
     ),
-    st.builds(
-        Attach, NAMES, PROFILES, st.booleans(), st.booleans(), st.sampled_from(["latest", "earliest", "never"]),
-        CURSORS, HAVE, REAL, WHOLE, st.one_of(st.none(), PROFILES), CURSORS, st.one_of(st.none(), WHOLE), REAL, WHOLE,
-    ),
-    st.builds(Taken, NAMES, WHOLE, WHOLE),
+    ATTACHES,
+    st.lists(ATTACHES, max_size=4).map(tuple).map(AttachMany),
+    TAKEN,
+    st.lists(TAKEN, max_size=4).map(tuple).map(TakenMany),
     st.builds(Detach, NAMES, st.booleans(), WHOLE, CURSORS, HAVE),
     st.builds(Ingested, WHOLE),
     st.builds(Beat, st.floats()),

@@ -20,7 +20,7 @@ KINDS = [kind for kind in get_args(AnyFrame) if "emantic" not in kind.__module__
 NEIGHBOURS = {"Data", "Leg", "Tally"}
 BROKERS = {"Ack", "Fetch", "Fill", "Repair", "Caught", "Publish", "Published", "Refused"}
 COORDINATORS = {"Install", "Switch", "Lease", "Live", "Noted", "RosterChanges", "RosterPiece", "AskSamples", "Welcome"}
-CLIENTS = {"Ask", "Attach", "Taken", "Detach", "Publish", "Append", "Ingested"}
+CLIENTS = {"Ask", "Attach", "AttachMany", "Taken", "TakenMany", "Detach", "Publish", "Append", "Ingested"}
 ANYBODY = {"Beat", "ProtocolError"}
 OWN = {
     "gateway": ("Fetch", "Fill", "GatewayChanges"),

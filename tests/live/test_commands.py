@@ -6,27 +6,17 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from semcast.server.serve import run
+from tests.live.commands import semcast
 from tests.live.deployments import Deployment, running
 from tests.live.overlays import written
 
 pytestmark = pytest.mark.system
-
-
-async def semcast(*words: str, stdin: str = "", url: str = "") -> subprocess.CompletedProcess[str]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "semcast", *words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, "SEMCAST_URL": url, "COLUMNS": "200"},
-    )  # fmt: skip
-    out, err = await process.communicate(stdin.encode())
-    return subprocess.CompletedProcess(words, process.returncode or 0, out.decode(), err.decode())
 
 
 def test_an_overlay_from_one_file_and_its_clients(tmp_path: Path) -> None:

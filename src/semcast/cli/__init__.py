@@ -35,7 +35,7 @@ _MODULES = {
     "pipeline": "pipeline",
     "planner": "planner",
     "publish": "publish",
-    "subscribe": "live",
+    "subscribe": "subscribe",
     "status": "live",
     "dashboard": "dashboard",
     "doctor": "doctor",

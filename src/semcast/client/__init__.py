@@ -2,9 +2,11 @@
 
 from semcast.client.blocking import BlockingClient, connect_blocking
 from semcast.client.client import Client, OtherVersion, Unreachable
+from semcast.client.many import Subscriptions
 from semcast.client.messages import Gap, Receipt, Received
 from semcast.client.publishing import Publishing
-from semcast.client.subscription import Refused, Staleness, Subscription
+from semcast.client.staleness import Staleness
+from semcast.client.subscription import Refused, Subscription
 
 __all__ = [
     "BlockingClient",
@@ -17,6 +19,7 @@ __all__ = [
     "Refused",
     "Staleness",
     "Subscription",
+    "Subscriptions",
     "Unreachable",
     "connect_blocking",
 ]

@@ -4,49 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from semcast.client.appending import Appending
 from semcast.client.client import Client, connection_of
+from semcast.client.many import Profiles, Subscriptions
 from semcast.client.messages import Receipt, Received
 from semcast.client.overlay import OverlayConnection
 from semcast.client.subscription import Subscription
+from semcast.model import SemcastError
 from semcast.protocol.wire.frames import Append, Publish, Switch
 
 T = TypeVar("T")
 
 
-class BlockingSubscription:
-    """Iterate over it; ``next(timeout_s)`` waits no longer than that."""
+class _Next(Generic[T]):
+    """What comes next, for who waits on another thread than the one that it comes to."""
 
-    def __init__(self, owner: BlockingClient, subscription: Subscription) -> None:
-        self._owner = owner
-        self.inner = subscription
-        self._asked: Future[Received] | None = None
-        """The next message, asked for and not given out yet. Ctrl-C and timeouts leave it for whoever asks next."""
+    def __init__(self, owner: BlockingClient, ask: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._owner, self._ask = owner, ask
+        self._asked: Future[T] | None = None
+        """Asked for and not given out yet. Ctrl-C and timeouts leave it for whoever asks next."""
 
-    def __iter__(self) -> Iterator[Received]:
-        return self
-
-    def __next__(self) -> Received:
-        try:
-            return self._next(None)
-        except StopAsyncIteration:
-            raise StopIteration from None
-
-    def next(self, timeout_s: float) -> Received | None:
-        """The next message, or None where none comes in time."""
-        try:
-            return self._next(timeout_s)
-        except TimeoutError:
-            return None
-
-    def _next(self, timeout_s: float | None) -> Received:
+    def wait(self, timeout_s: float | None) -> T:
+        """TimeoutError where nothing comes in time, StopAsyncIteration at the end."""
         if self._asked is None:
-            self._asked = self._owner.start(self.inner.__anext__())
+            self._asked = self._owner.start(self._ask())
         try:
             found = self._asked.result(timeout_s)
         except (TimeoutError, KeyboardInterrupt):
@@ -56,6 +42,36 @@ class BlockingSubscription:
             raise
         self._asked = None
         return found
+
+    def forget(self) -> None:
+        if self._asked is not None:
+            self._asked.cancel()
+            self._asked = None
+
+
+class BlockingSubscription:
+    """Iterate over it; ``next(timeout_s)`` waits no longer than that."""
+
+    def __init__(self, owner: BlockingClient, subscription: Subscription) -> None:
+        self._owner = owner
+        self.inner = subscription
+        self._next = _Next(owner, subscription.__anext__)
+
+    def __iter__(self) -> Iterator[Received]:
+        return self
+
+    def __next__(self) -> Received:
+        try:
+            return self._next.wait(None)
+        except StopAsyncIteration:
+            raise StopIteration from None
+
+    def next(self, timeout_s: float) -> Received | None:
+        """The next message, or None where none comes in time."""
+        try:
+            return self._next.wait(timeout_s)
+        except TimeoutError:
+            return None
 
     def live(self) -> None:
         """Wait until nothing that matches is missed any more; it is so already when ``subscribe`` returns."""
@@ -67,8 +83,69 @@ class BlockingSubscription:
 
     def close(self, *, keep: bool = False) -> None:
         """End it; with ``keep`` a durable session stays at its gateway, to be taken up again."""
-        if self._asked is not None:
-            self._asked.cancel()
+        self._next.forget()
+        self._owner.run(self.inner.close(keep=keep))
+
+
+class BlockingSubscriptions(Sequence[BlockingSubscription | SemcastError]):
+    """In the order of their profiles: each a subscription that is live, or the error in its place.
+
+    ``messages()`` reads all of them as one.
+    """
+
+    def __init__(self, owner: BlockingClient, subscriptions: Subscriptions) -> None:
+        self._owner = owner
+        self.inner = subscriptions
+        self._next = _Next(owner, subscriptions.__anext__)
+        self._entries: dict[int, BlockingSubscription] = {}
+
+    @property
+    def ids(self) -> tuple[Any, ...]:
+        """The keys of the mapping that was given, or places."""
+        return self.inner.ids
+
+    @property
+    def errors(self) -> dict[int, SemcastError]:
+        """Place → why there is no subscription, or none any more."""
+        return self.inner.errors
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    @overload
+    def __getitem__(self, place: int) -> BlockingSubscription | SemcastError: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[BlockingSubscription | SemcastError]: ...
+
+    def __getitem__(
+        self, place: int | slice
+    ) -> BlockingSubscription | SemcastError | list[BlockingSubscription | SemcastError]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        found = self.inner[place]
+        if isinstance(found, SemcastError):
+            return found
+        return self._entries.setdefault(place % len(self), BlockingSubscription(self._owner, found))
+
+    def messages(self) -> Iterator[tuple[Any, Received]]:
+        """Each message, with the id of the profile that it matched."""
+        while True:
+            try:
+                yield self._next.wait(None)
+            except StopAsyncIteration:
+                return
+
+    def next(self, timeout_s: float) -> tuple[Any, Received] | None:
+        """The next message with the id of its profile, or None where none comes in time."""
+        try:
+            return self._next.wait(timeout_s)
+        except TimeoutError:
+            return None
+
+    def close(self, *, keep: bool = False) -> None:
+        """End all of them; with ``keep``, durable sessions stay at their gateways, to be taken up again."""
+        self._next.forget()
         self._owner.run(self.inner.close(keep=keep))
 
 
@@ -164,6 +241,10 @@ class BlockingClient:
             return subscription
 
         return BlockingSubscription(self, self.run(begun()))
+
+    def subscribe_many(self, stream: str, profiles: Profiles, **options: Any) -> BlockingSubscriptions:
+        """As the asyncio client's: each is live, or the error in its place, when this returns."""
+        return BlockingSubscriptions(self, self.run(self._client.subscribe_many(stream, profiles, **options)))
 
     def appending(self, origin: str, source: str) -> BlockingAppending:
         """Append at a source under an origin, with numbers of one's own: who runs again appends nothing twice."""

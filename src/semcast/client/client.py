@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
+from semcast.client.many import Profiles, Subscriptions, subscribe_many
 from semcast.client.messages import Gap, Receipt
 from semcast.client.overlay import PATIENCE_S, OtherVersion, OverlayConnection, Unreachable
 from semcast.client.publishing import Publishing
@@ -122,6 +123,40 @@ class Client:
             expiry_s=expiry_s,
             have=have,
             cursor=cursor,
+            on_gap=on_gap,
+        )
+
+    async def subscribe_many(
+        self,
+        stream: str,
+        profiles: Profiles,
+        *,
+        max_delay_ms: float | Mapping[Any, float] | None = None,
+        start: str = "latest",
+        session: str | None = None,
+        ordered: bool = False,
+        gateways: list[str] | None = None,
+        together: bool = False,
+        expiry_s: float | None = None,
+        on_gap: Callable[[Any, Gap], None] | None = None,
+    ) -> Subscriptions:
+        """Subscribe to thousands of profiles in one call; returns when each is live, or refused: errors by place.
+
+        ``profiles`` is a sequence, or a mapping from ids; ``async for id, message in …`` reads all of them as one, with
+        places as ids of a sequence. With a ``session`` they are durable, each by the name ``session/id``, which takes a
+        mapping. ``max_delay_ms`` is one bound for all, or one by id. All else is as in ``subscribe``.
+        """
+        return await subscribe_many(
+            self._connection,
+            stream,
+            profiles,
+            max_delay_ms=max_delay_ms,
+            start=start,
+            session=session,
+            ordered=ordered,
+            gateways=gateways,
+            together=together,
+            expiry_s=expiry_s,
             on_gap=on_gap,
         )
 

@@ -14,7 +14,7 @@ from semcast.client.party import Party
 from semcast.model import SemcastError
 from semcast.model.version import __version__
 from semcast.net.connection import Connection
-from semcast.net.host import ORDERLY_CLOSE, Host
+from semcast.net.host import MANY_SESSIONS, ORDERLY_CLOSE, Host
 from semcast.net.view import OverlayView
 from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Streams
@@ -150,6 +150,10 @@ class OverlayConnection(Host, Party):
         peer = self.peers.get(gateway)
         return peer is not None and ORDERLY_CLOSE in peer.features
 
+    def takes_many(self, gateway: str) -> bool | None:
+        peer = self.peers.get(gateway)
+        return None if peer is None else MANY_SESSIONS in peer.features
+
     def gateways(self) -> list[str]:
         """The one that was connected to first, if it is one, then all others."""
         return self._having("gateway")
@@ -178,6 +182,9 @@ class OverlayConnection(Host, Party):
         return sorted(found, key=lambda name: name != self._first)
 
     # --- frames
+
+    def met(self, peer: Connection) -> None:
+        self.schedule.met(peer.name)
 
     def greeted(self, peer: Connection, greeting: Greeting) -> None:
         self.view = OverlayView.decoded(greeting.overlay)

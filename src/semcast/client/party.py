@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from semcast.client.appending import Appending
+from semcast.client.closing import close_all
 from semcast.client.messages import Gap, start_of
 from semcast.client.publishing import Publishing
+from semcast.client.schedule import Schedule
 from semcast.client.subscription import Subscription
 from semcast.model import SemcastError
 from semcast.model.message import Message, ProfileText
@@ -17,7 +19,7 @@ from semcast.protocol.client.subscriber import Subscriber
 from semcast.protocol.settings import Settings
 from semcast.protocol.streams import Streams
 from semcast.protocol.values import encoded
-from semcast.protocol.wire.frames import AnyFrame, Beat, ProtocolError
+from semcast.protocol.wire.frames import AnyFrame, ProtocolError
 
 
 class Party:
@@ -36,8 +38,7 @@ class Party:
         self._publishing: dict[str, Publishing] = {}
         self._appending: dict[str, Appending] = {}
         self._number = 0
-        self._beaten: dict[str, float] = {}
-        """Gateways, and when, by their clock, they were last heard to be there."""
+        self.schedule = Schedule(self)
 
     # --- what subclasses know
 
@@ -58,6 +59,10 @@ class Party:
 
     def nearest_source(self) -> str:
         raise NotImplementedError
+
+    def takes_many(self, gateway: str) -> bool | None:
+        """Does a gateway take frames that speak of many sessions? None as long as that is not known."""
+        return False
 
     def closes_orderly(self, gateway: str) -> bool:
         """Does a gateway keep what a client tells it that leaves a session for a while?"""
@@ -161,7 +166,9 @@ class Party:
         return subscription
 
     def ended(self, subscription: Subscription) -> None:
-        self._subscriptions.pop(subscription.session, None)
+        self.schedule.remove(subscription)
+        if self._subscriptions.get(subscription.session) is subscription:
+            del self._subscriptions[subscription.session]
 
     async def leave(self) -> None:
         """Wait for what was published, and end all subscriptions; durable sessions stay."""
@@ -169,8 +176,7 @@ class Party:
             *(publishing.stop() for publishing in list(self._publishing.values())),
             *(appending.stop() for appending in list(self._appending.values())),
         )
-        subscriptions = list(self._subscriptions.values())
-        await asyncio.gather(*(subscription.close(keep=subscription.durable) for subscription in subscriptions))
+        await close_all(list(self._subscriptions.values()))
 
     def dispatch(self, sender: str, frame: AnyFrame) -> None:
         """Give a frame to the subscription or publisher that it is for."""
@@ -180,19 +186,11 @@ class Party:
             if found_origin is not None:
                 found_origin.heard(sender, frame)
             return
+        self.schedule.heard(sender)
         session = getattr(frame, "session", "")
         found = self._subscriptions.get(session)
         if found is not None:
             found.heard(sender, frame)
-        elif isinstance(frame, Beat | ProtocolError) and not session:
-            self._beat(sender, frame)
-
-    def _beat(self, sender: str, frame: Beat | ProtocolError) -> None:
-        """A word for all subscriptions. Each of them is answered with one, which all of them need not hear."""
-        if isinstance(frame, Beat):
-            last = self._beaten.get(sender)
-            if last is not None and 0 <= frame.sent_at - last < self.settings.beat_s / 2:
-                return
-            self._beaten[sender] = frame.sent_at
-        for subscription in self._subscriptions.values():
-            subscription.beat(sender, frame)
+        elif isinstance(frame, ProtocolError) and not session:
+            for subscription in list(self._subscriptions.values()):
+                subscription.heard(sender, frame)

@@ -48,7 +48,9 @@ _LOGGED_S = 1.0
 """Refusals of one kind are logged once in so long; all of them are counted."""
 ORDERLY_CLOSE = "orderly-close"
 """A gateway keeps a session whose client leaves it, with what was taken; without, it would end the session."""
-FEATURES = (ORDERLY_CLOSE,)
+MANY_SESSIONS = "many-sessions"
+"""A gateway takes frames in which a client speaks of many of its sessions."""
+FEATURES = (ORDERLY_CLOSE, MANY_SESSIONS)
 """What this program understands beyond its protocol version; members and clients tell each other."""
 log = logging.getLogger("semcast")
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
+from semcast.files import named_text, own_prefixes, profile_rows
 from semcast.matching import Language, language
 from semcast.model import ProfileError, Schema, SemcastError
 
 _SHOWN_ERRORS = 5
-_MAX_FILE_BYTES = 1 << 32
 
 
 class ProfileRecord(NamedTuple):
@@ -44,7 +41,11 @@ def read_profiles(
     ``namespaces`` are those of all profiles; a record's own "namespaces" come first.
     All that is wrong is said in one error, with the place of each; nothing is skipped in silence.
     """
-    rows = list(_rows(path))
+    rows: list[tuple[str, dict[str, Any]]] = []
+    for where, row in profile_rows(path):
+        if isinstance(row, SemcastError):
+            raise row
+        rows.append((where, row))
     found: dict[str, int] = {}
     for where, row in rows:
         kind = row.get("language", name)
@@ -74,19 +75,17 @@ def _parsed(
     errors: list[str] = []
     seen: dict[str, str] = {}
     for at, (where, row) in enumerate(rows):
-        id_, text = row.get("id"), row.get("text")
-        if isinstance(id_, int) and not isinstance(id_, bool):
-            id_ = str(id_)
-        if not isinstance(id_, str) or not isinstance(text, str):
-            missing = "id" if not isinstance(id_, str) else "text"
-            errors.append(f'{where}: "{missing}" must be a string')
+        try:
+            id_, text = named_text(row)
+        except ProfileError as error:
+            errors.append(f"{where}: {error}")
             continue
         if id_ in seen:
             errors.append(f"{where}: the id {id_!r} is already used in {seen[id_]}")
             continue
         seen[id_] = where
         try:
-            meant = {**namespaces, **_prefixes(row.get("namespaces"))} if chosen.has_namespaces else None
+            meant = {**namespaces, **own_prefixes(row)} if chosen.has_namespaces else None
             profile = chosen.parse(text, schema, namespaces=meant)
             records.append(ProfileRecord(id_, profile, at, _gateways(row.get("gateway"))))
         except ProfileError as error:
@@ -112,66 +111,3 @@ def _gateways(value: Any) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ProfileError('"gateway" must be the id of a broker, or a list of ids')
     return tuple(dict.fromkeys(names))
-
-
-def _prefixes(value: Any) -> dict[str, str]:
-    """A record's prefix map: an object in JSON Lines, a map or a struct in Parquet, JSON in a CSV cell."""
-    try:
-        found = msgspec.json.decode(value) if isinstance(value, str) else value
-        pairs = dict(found or {})
-    except (msgspec.DecodeError, TypeError, ValueError):
-        raise ProfileError('"namespaces" is from prefixes to namespaces, as {"n": "urn:news"}') from None
-    return {prefix: uri for prefix, uri in pairs.items() if uri is not None}
-
-
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    if not path.exists():
-        raise SemcastError(f"{path}: no such file")
-    if path.is_dir():
-        raise SemcastError(f"{path}: is a folder; profiles are read from one file")
-    if path.stat().st_size > _MAX_FILE_BYTES:
-        raise SemcastError(f"{path}: is larger than {_MAX_FILE_BYTES:,} bytes")
-    match path.suffix:
-        case ".parquet":
-            yield from _table_rows(path, lambda: pyarrow.parquet.read_table(path))
-        case ".csv":
-            strings = pyarrow.csv.ConvertOptions(
-                strings_can_be_null=True, column_types=dict.fromkeys(_TEXT, pa.string())
-            )
-            yield from _table_rows(path, lambda: pyarrow.csv.read_csv(path, convert_options=strings))
-        case _:
-            yield from _json_rows(path)
-
-
-_TEXT = ("id", "stream", "language", "text", "gateway", "subscriber", "namespaces")
-
-
-def _table_rows(path: Path, read: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    try:
-        table = read()
-    except (pa.ArrowException, OSError) as error:
-        raise SemcastError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from error
-    for name in ("id", "text"):
-        if name not in table.column_names:
-            raise SemcastError(f"{path}: has no column {name!r}; it has {', '.join(table.column_names)}")
-    for at, row in enumerate(table.to_pylist()):
-        yield f"{path}: row {at}", {key: value for key, value in row.items() if value is not None}
-
-
-def _json_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    decode = msgspec.json.Decoder().decode
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                try:
-                    row = decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                    cut = "" if line.endswith(b"\n") else " (the file ends in the middle of this line?)"
-                    raise SemcastError(f"{path}:{number}: not JSON: {error}{cut}") from None
-                if not isinstance(row, dict):
-                    raise SemcastError(f"{path}:{number}: not a JSON object with id, language and text")
-                yield f"{path}:{number}", row
-    except OSError as error:
-        raise SemcastError(f"{path}: cannot be read ({error.strerror})") from error

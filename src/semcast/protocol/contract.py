@@ -106,6 +106,19 @@ class MeetGateways(msgspec.Struct, frozen=True):
     gateways: Sequence[str]
 
 
+class GatewayHeard(msgspec.Struct, frozen=True, gc=False):
+    """A gateway was there at this time: it said something to another subscription of the same client."""
+
+    gateway: str
+    at: float
+
+
+class GatewayMet(msgspec.Struct, frozen=True, gc=False):
+    """There is a new connection to a gateway: what was said over an earlier one may be lost, at either end."""
+
+    gateway: str
+
+
 class ReplaceProfile(msgspec.Struct, frozen=True):
     """The client asks for something else; it counts from where the gateway says, at once and everywhere.
 
@@ -181,6 +194,8 @@ class OfferPacket(msgspec.Struct, frozen=True, gc=False):
 
 ClientEvent = (
     MeetGateways
+    | GatewayHeard
+    | GatewayMet
     | ReplaceProfile
     | ConfirmTaken
     | GiveBack

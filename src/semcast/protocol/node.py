@@ -31,6 +31,7 @@ from semcast.protocol.wire.frames import (
     Append,
     AskSamples,
     Attach,
+    AttachMany,
     Beat,
     Caught,
     Detach,
@@ -46,6 +47,7 @@ from semcast.protocol.wire.frames import (
     RosterPiece,
     Switch,
     Taken,
+    TakenMany,
     Welcome,
 )
 
@@ -163,8 +165,14 @@ class Node:
                 return self.gateway.caught(frame, now)
             case Attach():
                 return self.gateway.attach(frame, sender, now)
+            case AttachMany():
+                return _one_beat(self.gateway.attach_many(frame, sender, now))
             case Taken():
                 return self.gateway.taken(frame, sender, now)
+            case TakenMany():
+                return _one_beat(
+                    [command for taken in frame.taken for command in self.gateway.taken(taken, sender, now)]
+                )
             case Detach():
                 return self.gateway.detach(frame, sender, now)
         return []
@@ -273,3 +281,12 @@ class Node:
                 "open": {name: sorted(inbox.open) for name, inbox in gateway.inboxes.items()},
             }
         return found
+
+
+def _one_beat(commands: list[Command]) -> list[Command]:
+    """The answers to one frame: that the gateway is there needs to be said once, not for each of its sessions."""
+    beats = [command for command in commands if isinstance(command, Send) and type(command.frame) is Beat]
+    if len(beats) < 2:
+        return commands
+    dropped = set(map(id, beats[1:]))
+    return [command for command in commands if id(command) not in dropped]

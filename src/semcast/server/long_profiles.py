@@ -17,7 +17,7 @@ from semcast.net.connection import Connection
 from semcast.protocol.contract import Received
 from semcast.protocol.profile_texts import LONG
 from semcast.protocol.wire.codec import AnyView
-from semcast.protocol.wire.frames import AnyFrame, Attach, Install, ProtocolError, Switch
+from semcast.protocol.wire.frames import AnyFrame, Attach, AttachMany, Install, ProtocolError, Switch
 from semcast.protocol.wire.framing import MAX_FRAME
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ class LongProfiles:
 
     def take(self, peer: Connection, frame: AnyView) -> bool:
         """Read what is long in a frame, and tell the machine of it then; False where nothing is."""
-        if not isinstance(frame, Attach | Switch | Install):
+        if not isinstance(frame, Attach | AttachMany | Switch | Install):
             return False
         found = [profile for profile in _profiles(frame) if len(profile.text) >= LONG]
         unread = [profile for profile in dict.fromkeys(found) if profile not in self._read]
         if not unread:
             return False
-        if isinstance(frame, Attach):
-            self._host.set_aside(peer, self._attach(peer, frame, unread))  # what its client says next comes after it
+        if isinstance(frame, Attach | AttachMany):
+            self._host.set_aside(peer, self._attach(peer, frame))  # what its client says next comes after it
         elif frame not in self._being_read:  # a coordinator says it again until it is answered
             self._being_read.append(frame)
             self._host.spawn(self._told_later(peer.name, frame, unread))
@@ -61,12 +61,21 @@ class LongProfiles:
         if reason is not None:
             raise SemcastError(reason)
 
-    async def _attach(self, peer: Connection, attach: Attach, unread: list[ProfileText]) -> None:
-        reason = self._too_much(unread) or await self._all_read(unread)
-        if reason is not None:
-            peer.send(ProtocolError(reason, attach.session))
-        elif not peer.over:
-            self._host.feed(Received(peer.name, attach))
+    async def _attach(self, peer: Connection, frame: Attach | AttachMany) -> None:
+        """Read what is long, then tell the machine; one subscription that is refused leaves the others alone."""
+        fit: list[Attach] = []
+        asked: list[ProfileText] = []
+        for attach in frame.attaches if isinstance(frame, AttachMany) else (frame,):
+            unread = [p for p in _profiles(attach) if len(p.text) >= LONG and p not in self._read]
+            reason = self._too_much([*asked, *unread]) or await self._all_read(unread) if unread else None
+            if reason is not None:
+                peer.send(ProtocolError(reason, attach.session))
+            else:
+                fit.append(attach)
+                asked += unread
+        if fit and not peer.over:
+            whole = len(fit) > 1 or isinstance(frame, AttachMany)
+            self._host.feed(Received(peer.name, AttachMany(tuple(fit)) if whole else fit[0]))
 
     async def _told_later(self, sender: str, frame: Switch | Install, unread: list[ProfileText]) -> None:
         await self._all_read(unread)
@@ -104,6 +113,9 @@ def _profiles(frame: AnyFrame) -> Iterator[ProfileText]:
         yield frame.profile
         if frame.before is not None:
             yield frame.before
+    elif isinstance(frame, AttachMany):
+        for attach in frame.attaches:
+            yield from _profiles(attach)
     elif isinstance(frame, Switch):
         yield from (text for _, text, _ in frame.profiles)
     elif isinstance(frame, Install):

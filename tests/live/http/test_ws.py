@@ -199,6 +199,39 @@ def test_what_makes_no_sense_is_answered_with_a_reason_and_ends_nothing(address:
         subscribed(talk, "price = 28")
 
 
+def test_many_are_asked_for_in_one_message_and_a_bad_one_spoils_no_other(overlay: Running, address: str) -> None:
+    asked: list[Any] = [
+        {"id": n, "stream": "quotes", "profile": f"price = 4000 AND symbol = '{n}'", "expiry_s": 0} for n in range(100)
+    ]
+    bad = [
+        {"id": "typo", "stream": "quotes", "profile": "prise = 4000"},
+        {"id": "stream", "stream": "quots", "profile": "price = 4000"},
+        {"id": "shape", "stream": "quotes", "profil": "price = 4000"},
+        {"id": 5, "stream": "quotes", "profile": "price = 4000"},
+        17,
+    ]
+    with talking(address) as talk:
+        talk.socket.send(json.dumps({"subscribe": [*asked[:50], *bad, *asked[50:]]}))
+        live: set[int] = set()
+        errors: list[dict[str, Any]] = []
+        while len(live) < 100 or len(errors) < len(bad):
+            about, content = talk.hear()
+            if about == "live":
+                live.add(content["sub"])
+            elif about == "error":
+                errors.append(content)
+        assert [(error["id"], error.get("status")) for error in errors if error["id"] != "typo"] == [
+            ("stream", 404), ("shape", 400), (5, 409), (None, 400)
+        ]  # fmt: skip
+        (typo,) = [error for error in errors if error["id"] == "typo"]
+        assert "did you mean 'price'?" in typo["reason"]
+        publish(address, "quotes", priced(4000, 100))
+        assert {message["sub"] for message in talk.messages(100)} == set(range(100))
+        talk.socket.send(json.dumps({"subscribe": []}))
+        talk.say("unsubscribe", id=0)
+        assert talk.until("unsubscribed")["sub"] == 0
+
+
 def test_a_socket_has_so_many_subscriptions_and_no_more(
     overlay: Running, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -202,3 +202,26 @@ def test_paho_comes_back_to_its_session_across_a_restart_of_the_gateway(overlay:
     reader.wait(lambda: len(reader.messages) == 2)
     assert [message.payload for message in reader.messages] == [b"1", b"2"]
     reader.stop()
+
+
+def test_paho_asks_for_many_filters_in_one_packet_and_a_bad_one_spoils_no_other(overlay: Overlay) -> None:
+    reader = Paho(overlay.port("b2"), "many")
+    codes: list[int] = []
+    reader.client.on_subscribe = lambda client, data, number, found, properties: reader._told(
+        reader.granted, codes.extend(code.value for code in found) or 1
+    )
+    filters = [f"crowd/{number}" for number in range(60)]
+    bad = {10: "quotes/deeper", 20: "$share/nothing", 30: "$SYS/#"}
+    asked = [(bad.get(place, filter), place % 2) for place, filter in enumerate(filters)]
+    reader.client.subscribe(asked)
+    reader.wait(lambda: bool(reader.granted))
+    assert codes == [0x8F if place in bad else place % 2 for place in range(60)]
+    with connected(overlay.port("b3")) as writer:
+        for place in (0, 10, 31, 59):
+            writer.publish(filters[place], str(place))
+        writer.publish("crowd/other", "other")
+        writer.publish(filters[1], "last")
+    reader.wait(lambda: len(reader.messages) >= 4)
+    reader.wait(lambda: any(message.payload == b"last" for message in reader.messages))
+    assert sorted(message.payload for message in reader.messages) == [b"0", b"31", b"59", b"last"]
+    reader.stop()

@@ -7,6 +7,7 @@ can go to any gateway and go on where it was: nothing is missed and nothing come
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from semcast.model.message import ProfileText
 from semcast.protocol.contract import (
@@ -14,6 +15,8 @@ from semcast.protocol.contract import (
     ConfirmTaken,
     EndSubscription,
     Event,
+    GatewayHeard,
+    GatewayMet,
     GiveBack,
     MeetGateways,
     Received,
@@ -46,6 +49,18 @@ from semcast.protocol.wire.frames import (
 class _Link:
     """One gateway, as the subscriber knows it."""
 
+    __slots__ = (
+        "asked_at",
+        "attached_version",
+        "base",
+        "confirmed",
+        "heard_at",
+        "news",
+        "sequence",
+        "taken",
+        "taken_at",
+    )
+
     def __init__(self) -> None:
         self.attached_version = -1
         self.base: int | None = None
@@ -60,8 +75,26 @@ class _Link:
         self.news = False
 
 
+class Waits(NamedTuple):
+    """When a subscriber said the things last that it says again; infinity where there is no such thing."""
+
+    asked_at: float
+    """Asked a gateway for what is not live yet: again after ``resend_s``."""
+    taken_at: float
+    """Told a gateway what it has, and so that it is there: again after ``beat_s``. Minus infinity: there is news."""
+    left_at: float
+    """Told a gateway that the session ends there: again after ``resend_s``."""
+
+
 class Subscriber:
     """One subscription of one client. With ``together`` it hangs on all its gateways at a time."""
+
+    # A client may have a hundred thousand of them.
+    __slots__ = (
+        "_before", "_confirms", "_durable", "_earlier", "_ending", "_expiry_s", "_gateways", "_have", "_keeps",
+        "_leaving", "_life", "_links", "_max_delay_ms", "_open", "_ordered", "_profile", "_refused", "_settings",
+        "_start", "_together", "_version", "_wish", "_wishes", "cursor", "detached", "live_version", "name", "session",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -116,7 +149,7 @@ class Subscriber:
 
     def _meet(self, gateways: Sequence[str]) -> None:
         """Subscribe at these gateways: one that had none before."""
-        self._gateways = list(gateways)
+        self._gateways = tuple(gateways)
         for gateway in self._gateways if self._together else self._gateways[:1]:
             self._links[gateway] = _Link()
 
@@ -138,6 +171,29 @@ class Subscriber:
     def served(self) -> bool:
         """Is there a gateway that has taken the session up, and not lost it since as far as the client knows?"""
         return any(link.base is not None for link in self._links.values())
+
+    @property
+    def at(self) -> tuple[str, ...]:
+        """The gateways that it hangs on."""
+        return tuple(self._links)
+
+    @property
+    def waits(self) -> Waits:
+        """What its next ticks are for, if nothing happens until then.
+
+        Whether a gateway is silent for too long is not in it: whoever drives many subscribers sees that for all.
+        """
+        never = float("inf")
+        left_at = min(self._leaving.values()) if self._leaving else never
+        if self._ending:
+            return Waits(never, never, left_at)
+        asked_at = taken_at = never
+        for link in self._links.values():
+            if link.attached_version < self._version:
+                asked_at = min(asked_at, link.asked_at)
+            if link.base is not None:
+                taken_at = float("-inf") if link.news else min(taken_at, link.taken_at)
+        return Waits(asked_at, taken_at, left_at)
 
     @property
     def wishes(self) -> int:
@@ -175,6 +231,12 @@ class Subscriber:
                 self._leaving = dict.fromkeys(self._links if keep else self._gateways, float("-inf"))
             case MeetGateways(gateways):
                 self._meet(gateways)
+            case GatewayHeard(gateway, at) if gateway in self._links:
+                link = self._links[gateway]
+                link.heard_at = None if link.heard_at is None else max(at, link.heard_at)
+            case GatewayMet(gateway) if gateway in self._links:
+                link = self._links[gateway]
+                link.asked_at = link.taken_at = float("-inf")
 
     def _replace(self, profile: ProfileText) -> None:
         self._wishes += 1
@@ -315,6 +377,8 @@ class Subscriber:
 
     def _leave(self, now: float) -> list[Command]:
         """End the session where it is not needed any more; said until it is heard."""
+        if not self._leaving:
+            return []
         due = [gateway for gateway, told in self._leaving.items() if now - told >= self._settings.resend_s]
         self._leaving |= dict.fromkeys(due, now)
         return [Send(gateway, self._detach(gateway)) for gateway in due]

@@ -11,7 +11,7 @@ visited in turn (``visits``).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from statistics import median_low
 
@@ -33,6 +33,7 @@ from semcast.protocol.streams import Streams
 from semcast.protocol.wire.frames import (
     Attach,
     Attached,
+    AttachMany,
     Beat,
     Caught,
     Data,
@@ -271,11 +272,15 @@ class Gateway:
 
     def attach(self, attach: Attach, client: str, now: float) -> list[Command]:
         """A subscription: new, repeated, coming back, or with another profile."""
-        return self.attach_many((attach,), client, now)
+        self._arriving.append((client, attach))
+        return self._admit(now)
 
-    def attach_many(self, attaches: Sequence[Attach], client: str, now: float) -> list[Command]:
-        """Several of them. They are taken up some at a time, so that everything else goes on between."""
-        self._arriving.extend([(client, attach) for attach in attaches])
+    def attach_many(self, many: AttachMany, client: str, now: float) -> list[Command]:
+        """Many subscriptions of one client; one that is refused leaves the others alone.
+
+        They are taken up some at a time, so that everything else goes on between.
+        """
+        self._arriving.extend([(client, attach) for attach in many.attaches])
         return self._admit(now)
 
     def proceed(self, now: float) -> list[Command]:

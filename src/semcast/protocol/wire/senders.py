@@ -17,6 +17,7 @@ from semcast.protocol.wire.frames import (
     Ask,
     AskSamples,
     Attach,
+    AttachMany,
     Beat,
     Caught,
     Counters,
@@ -48,6 +49,7 @@ from semcast.protocol.wire.frames import (
     Switch,
     Switched,
     Taken,
+    TakenMany,
     Tally,
     Welcome,
 )
@@ -73,7 +75,7 @@ AT_BROKER: dict[Sender, frozenset[type]] = {
     Sender.COORDINATOR: frozenset(
         _OF_ALL | {Install, Switch, Lease, Noted, Live, RosterChanges, RosterPiece, AskSamples, Welcome}
     ),
-    Sender.CLIENT: frozenset(_OF_ALL | {Ask, Attach, Taken, Detach, Publish, Append, Ingested}),
+    Sender.CLIENT: frozenset(_OF_ALL | {Ask, Attach, AttachMany, Taken, TakenMany, Detach, Publish, Append, Ingested}),
 }
 AT_COORDINATOR: dict[Sender, frozenset[type]] = {
     Sender.NEIGHBOUR: frozenset(),

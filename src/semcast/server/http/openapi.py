@@ -205,7 +205,8 @@ def _socket() -> Json:
         "summary": "WebSocket: many subscriptions and publishing over one connection",
         "description": (
             'Each message is a JSON object with one key: {"subscribe": {"id", "stream", "profile", …}}, '
-            '{"replace": {"id", "profile"}}, {"unsubscribe": {"id"}}, {"ack": {"id", "message"}}, '
+            '{"subscribe": [{…}, …]} for many of them, {"replace": {"id", "profile"}}, {"unsubscribe": {"id"}}, '
+            '{"ack": {"id", "message"}}, '
             '{"publish": {"id", "stream", "json"}}; answers are live, message, gap, cursor, replaced, unsubscribed, '
             "ended, published and error. See docs/clients-http.md."
         ),

@@ -20,12 +20,24 @@ from semcast.server.http.feeds import Event, Feed, Feeds, Live, Wish
 from semcast.server.http.shapes import shown
 from semcast.server.http.sse import STALL_S
 from semcast.server.http.streams import declared, feeds_of, profile_or_all, publishing_host
-from semcast.server.http.words import Ack, AnyWord, Name, Publish, Replace, Subscribe, Unsubscribe, heard, said
+from semcast.server.http.words import (
+    Ack,
+    AnyWord,
+    Name,
+    Publish,
+    Replace,
+    Subscribe,
+    SubscribeMany,
+    Unclear,
+    Unsubscribe,
+    heard,
+    said,
+)
 
 if TYPE_CHECKING:
     from semcast.server.http.front import HttpFront
 
-SUBSCRIPTIONS = 256
+SUBSCRIPTIONS = 1024
 """Of one connection."""
 PUBLISHING = 256
 """Messages that wait for their receipts; while there are so many, nothing more is read."""
@@ -73,12 +85,14 @@ class Socket:
             raise
 
     async def _hear(self, text: str) -> None:
-        word: AnyWord | None = None
+        word: AnyWord | SubscribeMany | None = None
         try:
             word = heard(text)
             match word:
                 case Subscribe():
                     await self._subscribe(word)
+                case SubscribeMany():
+                    await self._subscribe_many(word)
                 case Ack():
                     self._reader(word.id).ack(word.message)
                 case Unsubscribe():
@@ -91,6 +105,15 @@ class Socket:
         except SemcastError as error:
             await self._refuse(word, error)
 
+    async def _subscribe_many(self, many: SubscribeMany) -> None:
+        """Begin all of them, one right behind the other; none waits until another is live."""
+        for word in many.asked:
+            if isinstance(word, Unclear):
+                await self.tell("error", {"id": word.id, "reason": word.reason, "status": 400})
+            else:
+                await self._guarded(word, self._subscribe(word))
+            await asyncio.sleep(0)
+
     async def _guarded(self, word: AnyWord, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
@@ -100,8 +123,8 @@ class Socket:
             if isinstance(word, Publish):
                 self._room.release()
 
-    async def _refuse(self, word: AnyWord | None, error: SemcastError) -> None:
-        content: dict[str, Any] = {"id": word.id if word is not None else None, "reason": str(error)}
+    async def _refuse(self, word: AnyWord | SubscribeMany | None, error: SemcastError) -> None:
+        content: dict[str, Any] = {"id": getattr(word, "id", None), "reason": str(error)}
         if isinstance(error, Problem):
             content |= {"status": error.status, **error.more}
         await self.tell("error", content)

@@ -30,6 +30,19 @@ class Subscribe(Word, frozen=True, kw_only=True):
     acks: Literal["auto", "manual"] = "auto"
 
 
+class Unclear(msgspec.Struct, frozen=True):
+    """What stands in the place of a subscription and is none."""
+
+    id: Name | None
+    reason: str
+
+
+class SubscribeMany(msgspec.Struct, frozen=True):
+    """Many subscriptions in one message; each is answered by itself, and one that makes no sense spoils no other."""
+
+    asked: tuple[Subscribe | Unclear, ...]
+
+
 class Replace(Word, frozen=True, kw_only=True):
     """Another profile for a subscription, atomically."""
 
@@ -77,30 +90,47 @@ class Publish(Word, frozen=True, kw_only=True):
 class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One of these."""
 
-    subscribe: Subscribe | None = None
+    subscribe: Subscribe | list[msgspec.Raw] | None = None
     replace: Replace | None = None
     unsubscribe: Unsubscribe | None = None
     ack: Ack | None = None
     publish: Publish | None = None
 
 
+class _Named(msgspec.Struct, frozen=True):
+    id: Name | None = None
+
+
 AnyWord = Subscribe | Replace | Unsubscribe | Ack | Publish
 _decoder = msgspec.json.Decoder(Said)
+_one = msgspec.json.Decoder(Subscribe)
+_named = msgspec.json.Decoder(_Named)
 _encoder = msgspec.json.Encoder()
 
 
-def heard(text: str | bytes) -> AnyWord:
+def heard(text: str | bytes) -> AnyWord | SubscribeMany:
     """What a client says; Problem where it makes no sense."""
     try:
         said = _decoder.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise Problem(400, f"not understood: {error}") from None
-    words: list[AnyWord] = [
-        word for word in (said.subscribe, said.replace, said.unsubscribe, said.ack, said.publish) if word is not None
-    ]
+    given = (said.subscribe, said.replace, said.unsubscribe, said.ack, said.publish)
+    words = [word for word in given if word is not None]
     if len(words) != 1:
         raise Problem(400, "say one of subscribe, replace, unsubscribe, ack and publish at a time")
-    return words[0]
+    word = words[0]
+    return SubscribeMany(tuple(map(_asked, word))) if isinstance(word, list) else word
+
+
+def _asked(raw: msgspec.Raw) -> Subscribe | Unclear:
+    try:
+        return _one.decode(raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = f"not understood: {error}"
+    try:
+        return Unclear(_named.decode(raw).id, reason)
+    except (msgspec.DecodeError, RecursionError):
+        return Unclear(None, reason)
 
 
 def said(about: str, content: dict[str, Any]) -> str:

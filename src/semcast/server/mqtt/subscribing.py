@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import mqtt5
@@ -27,10 +28,17 @@ _INCLUDE = ("id", "time")
 async def subscribe(front: MqttFront, session: Session, packet: mqtt5.SubscribePacket) -> tuple[list[SubAck], str]:
     """A code for each filter, when all of them are live or refused, and the reasons of those that are refused."""
     given = dict(packet.user_properties)
-    asked = [_one(front, session, packet, wish, given) for wish in packet.topic_filters]
+    for wish in packet.topic_filters:
+        _check(front, wish)
+    begun = [_begun(front, session, packet, wish, given) for wish in packet.topic_filters]
+    front.save(session)  # once for all of them: what is saved is the whole session
+    try:
+        answers = await asyncio.gather(*(_live(front, session, one) for one in begun), return_exceptions=True)
+    finally:
+        front.save(session)  # also where the client has gone meanwhile
     codes: list[SubAck] = []
     reasons: list[str] = []
-    for wish, answer in zip(packet.topic_filters, await asyncio.gather(*asked, return_exceptions=True), strict=True):
+    for wish, answer in zip(packet.topic_filters, answers, strict=True):
         if isinstance(answer, SubAck):
             codes.append(answer)
         elif isinstance(answer, SemcastError):
@@ -42,20 +50,52 @@ async def subscribe(front: MqttFront, session: Session, packet: mqtt5.SubscribeP
     return codes, "; ".join(reasons)
 
 
-async def _one(
-    front: MqttFront,
-    session: Session,
-    packet: mqtt5.SubscribePacket,
-    wish: mqtt5.TopicFilter,
-    given: dict[str, str],
-) -> SubAck:
-    filter = wish.pattern
-    share = shared(filter)
+@dataclass(slots=True)
+class _Begun:
+    """A filter whose feed has begun."""
+
+    filter: str
+    profile: ProfileText
+    feed: Feed | Common
+    qos: int
+    is_new: bool
+
+
+def _check(front: MqttFront, wish: mqtt5.TopicFilter) -> None:
+    """MqttError where a filter ends the connection, before anything has begun."""
+    try:
+        share = shared(wish.pattern)
+    except SemcastError:
+        return  # it is refused by itself
     if share is not None and wish.no_local:
         raise MqttError(Disconnect.PROTOCOL_ERROR, "a shared subscription cannot be without what is local")
     elsewhere = front.elsewhere(share)
     if elsewhere is not None:
         raise elsewhere
+
+
+def _begun(
+    front: MqttFront,
+    session: Session,
+    packet: mqtt5.SubscribePacket,
+    wish: mqtt5.TopicFilter,
+    given: dict[str, str],
+) -> _Begun | SemcastError:
+    try:
+        return _begin(front, session, packet, wish, given)
+    except SemcastError as error:
+        return error
+
+
+def _begin(
+    front: MqttFront,
+    session: Session,
+    packet: mqtt5.SubscribePacket,
+    wish: mqtt5.TopicFilter,
+    given: dict[str, str],
+) -> _Begun:
+    filter = wish.pattern
+    share = shared(filter)
     profile = front.names.profile(
         filter if share is None else share.filter, stream=given.get("stream"), profile=given.get("profile")
     )
@@ -74,19 +114,23 @@ async def _one(
     else:
         feed = front.common(profile) if together else front.feed(session, filter, profile, share)
     session.add(filter, Wanted(feed, qos, wish.no_local, packet.subscription_id, include, share is not None))
-    front.save(session)
+    return _Begun(filter, profile, feed, qos, known is None)
+
+
+async def _live(front: MqttFront, session: Session, begun: _Begun | SemcastError) -> SubAck:
+    """Wait until a filter is live with what was asked for; it waits for no other filter."""
+    if isinstance(begun, SemcastError):
+        raise begun
     try:
-        await feed.live()
-        if feed.profile != profile and isinstance(feed, Feed):
-            await feed.replace(profile)
-            front.save(session)
+        await begun.feed.live()
+        if begun.feed.profile != begun.profile and isinstance(begun.feed, Feed):
+            await begun.feed.replace(begun.profile)
     except SemcastError:
-        now = session.wanted.get(filter)
-        if known is None and now is not None and now.feed is feed:
-            front.release(session, filter)
-            front.save(session)
+        now = session.wanted.get(begun.filter)
+        if begun.is_new and now is not None and now.feed is begun.feed:
+            front.release(session, begun.filter)
         raise
-    return granted(qos)
+    return granted(begun.qos)
 
 
 def _can_become(known: Wanted, profile: ProfileText) -> bool:

@@ -12,6 +12,7 @@ from semcast.protocol.wire.frames.clients import (
     Append,
     Attach,
     Attached,
+    AttachMany,
     Deliver,
     Detach,
     Detached,
@@ -23,6 +24,7 @@ from semcast.protocol.wire.frames.clients import (
     Published,
     Refused,
     Taken,
+    TakenMany,
 )
 from semcast.protocol.wire.frames.control import (
     AskSamples,
@@ -72,7 +74,8 @@ AnyFrame = (
     | Installed | Switch | Switched | GatewayChanges | Noted | Live | RosterChanges | RosterPiece | RosterFollowed
     | PieceTaken | AskSamples | Samples | Publish | Published | Refused | Attach | Attached | Append | Deliver
     | Progress | Gap | Taken | Detach | Detached | ProtocolError | Hello | Greeting | Ping | Pong | Ask | Answer
-    | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | Vouch | Vouched | SemanticFrame
+    | Counters | Ingested | OfferPlans | OrderPlan | FoundPlan | Vouch | Vouched | AttachMany | TakenMany
+    | SemanticFrame
 )  # fmt: skip
 
 __all__ = [
@@ -83,6 +86,7 @@ __all__ = [
     "Ask",
     "AskSamples",
     "Attach",
+    "AttachMany",
     "Attached",
     "Beat",
     "Caught",
@@ -129,6 +133,7 @@ __all__ = [
     "Switch",
     "Switched",
     "Taken",
+    "TakenMany",
     "Tally",
     "TreeLink",
     "Vouch",

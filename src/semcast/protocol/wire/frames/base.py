@@ -17,6 +17,8 @@ MOST_MESSAGES = 1 << 16
 """Of one frame that a pipeline appends."""
 MOST_PUBLISHED = 1 << 13
 """Of one frame of a publisher."""
+MOST_SESSIONS = 1 << 12
+"""Of one frame in which a client speaks of many subscriptions."""
 MOST_NUMBERS = 1 << 17
 """Of messages that a client has above its cursor, per source; as many as a gateway keeps track of, and twice."""
 MOST_SOURCES = 1 << 12

@@ -10,6 +10,7 @@ from semcast.model.message import Message, ProfileText
 from semcast.protocol.wire.frames.base import (
     MOST_MESSAGES,
     MOST_PUBLISHED,
+    MOST_SESSIONS,
     Frame,
     Had,
     Key,
@@ -114,6 +115,12 @@ class Attach(Frame, frozen=True, tag="attach"):
     """Differs for each subscriber: one that starts under a known name is not taken for one that repeats its attach."""
 
 
+class AttachMany(Frame, frozen=True, tag="attach-many"):
+    """Many subscriptions of one client, each as if it came by itself; each is answered by itself."""
+
+    attaches: Annotated[tuple[Attach, ...], Meta(max_length=MOST_SESSIONS)]
+
+
 class Attached(Frame, frozen=True, tag="attached"):
     """The subscription is live: nothing that matches is missed behind ``positions``."""
 
@@ -163,6 +170,12 @@ class Taken(Frame, frozen=True, tag="taken"):
     session: Name
     sequence: Whole
     credit: Whole = 64
+
+
+class TakenMany(Frame, frozen=True, tag="taken-many"):
+    """What a client has of many sessions, each as if it came by itself; one beat answers for all that are known."""
+
+    taken: Annotated[tuple[Taken, ...], Meta(max_length=MOST_SESSIONS)]
 
 
 class Detach(Frame, frozen=True, tag="detach"):
