@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _SLICE = 256
 """Subscribers that are ticked before the event loop sees to everything else: about 3 ms."""
+_TAKEN = 256
+"""Sessions of which one frame tells how far they are: a gateway takes it in one turn."""
 _ASKED = 256
 """Subscriptions that may wait to be live before they are asked for again less often."""
 _FRAME_BYTES = 256 << 10
@@ -265,7 +267,8 @@ class Schedule:
         for to, asked in attaches.items():
             self._leave_for(to, asked, [AttachMany(tuple(part)) if len(part) > 1 else part[0] for part in cut(asked)])
         for to, had in taken.items():
-            self._leave_for(to, had, [TakenMany(tuple(had)) if len(had) > 1 else had[0]])
+            parts = [had[begin : begin + _TAKEN] for begin in range(0, len(had), _TAKEN)]
+            self._leave_for(to, had, [TakenMany(tuple(part)) if len(part) > 1 else part[0] for part in parts])
 
     def _leave_for(self, to: str, each: Sequence[AnyFrame], together: Sequence[AnyFrame]) -> None:
         many = self._party.takes_many(to)

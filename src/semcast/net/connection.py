@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol, cast
 
 from semcast.net.partial import Partial
@@ -162,6 +163,15 @@ class Connection(asyncio.Protocol):
             self._leaving.leave()
             self._count(began)
         self.heard_at = self._loop.time()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """What is written meanwhile, to anybody, leaves together at the end."""
+        self._leaving.begin()
+        try:
+            yield
+        finally:
+            self._leaving.leave()
 
     def _count(self, began: bool = False) -> None:
         """Links are not counted: they take another way in, and hold little."""

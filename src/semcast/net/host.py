@@ -44,6 +44,8 @@ _PARKED = 256
 """Frames kept for somebody who is being dialled."""
 _FIRST_S, _LONGEST_S = 0.05, 2.0
 _HELLO_S = 10.0
+_TURN_S, _LOOKED = 0.008, 4
+"""How long frames of one connection are taken in at a time, and after how many of them the clock is looked at."""
 _LOGGED_S = 1.0
 """Refusals of one kind are logged once in so long; all of them are counted."""
 ORDERLY_CLOSE = "orderly-close"
@@ -215,11 +217,16 @@ class Host:
             connection.abort("it did not say who it is")
 
     def received(self, connection: Connection, frames: list[AnyView]) -> None:
+        """Take frames in; where there are very many of them, some now and the others when others had their turn."""
+        until = time.perf_counter() + _TURN_S
         for place, frame in enumerate(frames):
             if connection.over:
                 return
             if connection.busy:
                 connection.behind += frames[place:]
+                return
+            if place and not place % _LOOKED and time.perf_counter() > until:
+                self._later(connection, frames[place:])
                 return
             kind = type(frame)
             if kind is Ping:
@@ -238,6 +245,23 @@ class Host:
                 connection.close(frame.reason)  # type: ignore[union-attr]
             else:
                 self.refuse(connection, kind.__name__, "say hello first")
+
+    def _later(self, connection: Connection, frames: list[AnyView]) -> None:
+        """Go on with frames when others have had their turn; what their sender says next comes behind them."""
+        connection.busy = True
+        connection.pause()
+        connection.behind = frames
+        self._loop.call_soon(self._catch_up, connection)
+
+    def _catch_up(self, connection: Connection) -> None:
+        connection.busy = False
+        behind, connection.behind = connection.behind, []
+        if connection.over:
+            return
+        with connection.turn():
+            self.received(connection, behind)
+        if not connection.busy:
+            connection.resume()
 
     def set_aside(self, connection: Connection, work: Coroutine[Any, Any, None]) -> None:
         """Take nothing more from a connection until some work is done that its last frame asked for."""

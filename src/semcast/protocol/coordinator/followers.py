@@ -22,7 +22,7 @@ from semcast.protocol.wire.frames import (
     RosterPiece,
 )
 
-_CHANGES = 500
+_CHANGES = 100
 """Of one frame."""
 _BYTES = 1 << 20
 """Of the texts in one frame, but for the last of them."""

@@ -19,7 +19,7 @@ from semcast.protocol.roster_digest import fingerprint, replaced
 from semcast.protocol.wire.frames import GatewayChanges, Wish
 
 _ROW, _GONE, _GATEWAY, _VERSION = "roster/", "gone/", "gateway/", "version"
-_GROUP = 1000
+_GROUP = 250
 """Changes that are written together, at most: more would keep the event loop for too long."""
 _KEPT = 10_000
 """Changes that are remembered, and profiles that have gone."""

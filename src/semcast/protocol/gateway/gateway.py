@@ -48,9 +48,9 @@ from semcast.protocol.wire.frames import (
     Tally,
 )
 
-_ADMITTED = 50
+_ADMITTED = 32
 """Subscriptions that are taken up in one turn."""
-_ANNOUNCED = 100
+_ANNOUNCED = 64
 """Sessions that go live in one turn."""
 
 

@@ -19,7 +19,7 @@ from semcast.protocol.wire.frames import GatewayChanges, Live, Noted, Wish
 if TYPE_CHECKING:
     from semcast.matching.matchers import Aside
 
-_CHANGES = 500
+_CHANGES = 250
 """Of one frame."""
 _BYTES = 1 << 20
 """Of the texts in one frame, but for the last of them."""
