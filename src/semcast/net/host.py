@@ -44,7 +44,7 @@ _PARKED = 256
 """Frames kept for somebody who is being dialled."""
 _FIRST_S, _LONGEST_S = 0.05, 2.0
 _HELLO_S = 10.0
-_TURN_S, _LOOKED = 0.008, 4
+_TURN_S, _LOOKED = 0.004, 4
 """How long frames of one connection are taken in at a time, and after how many of them the clock is looked at."""
 _LOGGED_S = 1.0
 """Refusals of one kind are logged once in so long; all of them are counted."""

@@ -48,9 +48,9 @@ from semcast.protocol.wire.frames import (
     Tally,
 )
 
-_ADMITTED = 32
+_ADMITTED = 24
 """Subscriptions that are taken up in one turn."""
-_ANNOUNCED = 64
+_ANNOUNCED = 48
 """Sessions that go live in one turn."""
 
 
@@ -148,9 +148,10 @@ class Gateway:
 
     def live(self, live: Live, sender: str) -> list[Command]:
         """All that was asked for with a serial is matched everywhere."""
+        busy = self._busy
         for profile in self.interests.confirm(live, sender):
             self._due.extend(self._pending.pop(profile, {}).values())
-        return self._announce()
+        return [] if busy else self._announce()
 
     def _announce(self) -> list[Command]:
         """Some of the sessions whose profile is live go live; the others in the next turn."""
@@ -272,24 +273,34 @@ class Gateway:
 
     def attach(self, attach: Attach, client: str, now: float) -> list[Command]:
         """A subscription: new, repeated, coming back, or with another profile."""
+        busy = self._busy
         self._arriving.append((client, attach))
-        return self._admit(now)
+        return [] if busy else self._admit(now)
 
     def attach_many(self, many: AttachMany, client: str, now: float) -> list[Command]:
         """Many subscriptions of one client; one that is refused leaves the others alone.
 
         They are taken up some at a time, so that everything else goes on between.
         """
+        busy = self._busy
         self._arriving.extend([(client, attach) for attach in many.attaches])
-        return self._admit(now)
+        return [] if busy else self._admit(now)
+
+    @property
+    def _busy(self) -> bool:
+        """Is there more to do than one turn should take? Then it goes on in turns of its own."""
+        return bool(self._arriving or self._due)
 
     def proceed(self, now: float) -> list[Command]:
         """Go on with what was too much for one turn."""
-        if self.interests.unsettled:
+        if self._due:
+            commands = self._announce()
+        elif self._arriving:
+            commands = self._admit(now)
+        else:
             self.interests.settle()
-        commands = self._announce() if self._due else []
-        commands += self._admit(now) if self._arriving else []
-        if self.interests.unsettled:
+            commands = []
+        if (self._busy or self.interests.unsettled) and Continue() not in commands[-1:]:
             commands.append(Continue())
         return commands
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from semcast.protocol.gateway.inbox import Inbox
 from semcast.protocol.gateway.sessions import Session
 
-VISITED = 400
+VISITED = 250
 """Sessions without anything to do that are visited in a tick; where there are no more, each is visited every time."""
+_CALLED = 250
+"""Sessions with something to do that are visited in a tick; where there are more, they take turns."""
 
 
 class Visits:
@@ -53,7 +56,7 @@ class Visits:
     def next(self, inboxes: Mapping[str, Inbox]) -> Iterator[Session]:
         """Those that are looked at in this tick. Who has nothing left to do afterwards is not called again."""
         called = self._called
-        due = list(called.values())
+        due = list(islice(called.values(), _CALLED))
         for _ in range(min(VISITED, self._left)):
             session = self._ring.popleft()
             self._left -= 1
@@ -75,10 +78,9 @@ class Visits:
             yield session
             if self._sessions.get(session.id) is not session:
                 continue
-            if session.idle:
-                called.pop(session.id, None)
-            else:
-                called[session.id] = session
+            called.pop(session.id, None)
+            if not session.idle:
+                called[session.id] = session  # behind the others
 
     def floor(self, source: str, frontier: int) -> int:
         """No session needs anything of a source through here."""
