@@ -48,7 +48,8 @@ class CoverIndex(Generic[P, Name]):
         self._matcher: Matcher[P] = language.matcher([], aside=aside)
         self._profiles: dict[Name, P] = {}
         self._places: dict[P, int] = {}
-        self._names: dict[int, dict[Name, None]] = {}
+        self._names: dict[int, tuple[Name, ...]] = {}
+        """By place. Equal profiles are few, where names stand for texts."""
         self._wide = _Wide(language)
 
     def __len__(self) -> int:
@@ -69,9 +70,9 @@ class CoverIndex(Generic[P, Name]):
                 self.remove(name)
         new = list(dict.fromkeys(profile for profile in added.values() if profile not in self._places))
         for profile, place in zip(new, self._matcher.extend(new), strict=True):
-            self._places[profile], self._names[place] = place, {}
+            self._places[profile], self._names[place] = place, ()
         for name, profile in added.items():
-            self._names[self._places[profile]][name] = None
+            self._names[self._places[profile]] += (name,)
         self._profiles |= added
 
     def remove(self, name: Name) -> None:
@@ -80,7 +81,7 @@ class CoverIndex(Generic[P, Name]):
             raise SemcastError(f"there is no profile called {name!r}")
         profile = self._profiles.pop(name)
         place = self._places[profile]
-        del self._names[place][name]
+        self._names[place] = tuple(other for other in self._names[place] if other != name)
         if not self._names[place]:
             del self._places[profile], self._names[place]
             self._matcher.remove(place)

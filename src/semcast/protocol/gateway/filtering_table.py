@@ -41,6 +41,7 @@ class FilteringTable:
         ``tops`` say per source what had come, or was heard of, before.
         """
         held, needs = tuple(dict.fromkeys(session.profiles())), session.needs()
+        needs = held if held == needs else needs
         before_held, before_needs = session.fitted
         session.fitted = held, needs
         for profile in held:

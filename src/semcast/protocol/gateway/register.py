@@ -66,7 +66,7 @@ class Register:
             session: Session = Tap(attach, client, base, self._settings.window + self._settings.credit, expiry, now)
         else:
             session = Session(attach, client, base, self._settings.held, expiry, now)
-        session.tops = dict(tops)
+        session.tops = tops
         self.sessions[attach.session] = session
         return session
 

@@ -8,7 +8,7 @@ cannot hold it drops and fills in later, so it is bounded and its siblings never
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 import msgspec
@@ -48,8 +48,21 @@ class Way:
     """It asked for the earliest there is, and has heard nothing yet: what is gone through here is not missed."""
     held: dict[int, bytes] = field(default_factory=dict)
     """What has arrived and must wait: for the fill, or, in source order, for what comes before it."""
-    sent: set[int] = field(default_factory=set)
+    sent: Set[int] = frozenset()
     """What was sent above ``told``."""
+    began: int = 0
+    """All that is the session's own behind this position is sent."""
+
+    def send(self, number: int) -> None:
+        if isinstance(self.sent, set):
+            self.sent.add(number)
+        else:
+            self.sent = {number}
+
+    def forget(self, through: int) -> None:
+        """What was sent through here counts as told. No set is kept for the many sessions that are sent nothing."""
+        if self.sent:
+            self.sent = {number for number in self.sent if number > through} or frozenset()
 
 
 class Early:
@@ -74,8 +87,18 @@ class Early:
         return self._held.pop(source, {}), self._lost.pop(source, 0)
 
 
+_NOTHING: dict[str, set[int]] = {}
+"""Of most sessions; nobody puts anything in."""
+
+
 class Session:
-    """One subscription of one client at one gateway."""
+    """One subscription of one client at one gateway. There may be very many, of which most are idle."""
+
+    __slots__ = (
+        "_above", "_early", "_early_next", "_have", "_room", "_sent_at", "_unacked", "attach", "away", "base", "before",
+        "client", "cursor", "dirty", "expected_delay_ms", "expiry_s", "fitted", "heard_at", "left_over", "live", "next",
+        "positions", "returning", "said", "sequence", "tops", "ways",
+    )  # fmt: skip
 
     def __init__(self, attach: Attach, client: str, base: int, room: int, expiry_s: float, now: float) -> None:
         self.attach = attach
@@ -90,24 +113,23 @@ class Session:
         self.live = False
         self.ways: dict[str, Way] = {}
         self.positions: dict[str, int] = {}
-        self.began: dict[str, int] = {}
-        """Per source: all that is its own behind this position is sent."""
         self.before: tuple[ProfileText, dict[str, int]] | None = (
             None if attach.before is None else (attach.before, dict(attach.until))
         )
         """What it asked for earlier, which still counts for messages through these positions."""
         self.next: Attach | None = None
         """What it asks for instead, as soon as that is live."""
-        self.tops: dict[str, int] = {}
+        self.tops: Mapping[str, int] = {}
         """Per source the highest position that the gateway had heard of when it was asked; what came before went by."""
         self.fitted: tuple[tuple[ProfileText, ...], tuple[ProfileText, ...]] = (), ()
         """What it is known to hold and to need."""
         self.heard_at = now
         self.dirty = True
         self.expected_delay_ms: float | None = None
-        self._early, self._early_next = Early(room), Early(room)
-        self._have = {source: set(numbers) for source, numbers in attach.have}
-        self._above: dict[str, set[int]] = {source: set(numbers) for source, numbers in attach.have}
+        self._early: Early | None = None
+        self._early_next: Early | None = None
+        self._have = {source: set(numbers) for source, numbers in attach.have} or _NOTHING
+        self._above: dict[str, set[int]] = {source: set(numbers) for source, numbers in attach.have} or _NOTHING
         """Per source: what the client took above the cursor, so that one without a memory can go on too."""
         self.left_over = False
         """A crash of the gateway left it behind, and no client has taken it up since."""
@@ -116,7 +138,7 @@ class Session:
         self._room = room
         self.sequence = base
         """The last that was used."""
-        self._unacked: deque[Deliver | Progress | Gap] = deque()
+        self._unacked: deque[Deliver | Progress | Gap] | None = None
         self._sent_at = now
 
     @property
@@ -129,17 +151,22 @@ class Session:
 
     @property
     def room(self) -> int:
-        return self._room - len(self._unacked)
+        return self._room - len(self._unacked or ())
 
     @property
     def waiting(self) -> int:
         """How many messages it holds, in all."""
         return (
-            len(self._unacked)
-            + len(self._early)
-            + len(self._early_next)
+            len(self._unacked or ())
+            + len(self._early or ())
+            + len(self._early_next or ())
             + sum(len(way.held) for way in self.ways.values())
         )
+
+    @property
+    def began(self) -> dict[str, int]:
+        """Per source: all that is its own behind this position is sent."""
+        return {source: way.began for source, way in self.ways.items()}
 
     @property
     def asked(self) -> Attach | None:
@@ -209,14 +236,15 @@ class Session:
     def _enter(self, source: str, position: int, inbox: Inbox | None, after: int) -> None:
         earliest = self.attach.start == "earliest"
         first = self.cursor.get(source, 0 if self.returning or earliest else position)
-        held, lost = self._early.take(source)
+        held, lost = self._early.take(source) if self._early is not None else ({}, 0)
         # What an earlier profile counts for may never come here, where nobody asked for it: the log has it.
         until = self.before[1].get(source, 0) if self.before is not None else 0
         way = Way(first, max(first, position, lost, until), after=after, sure=position)
         way.quiet = position if earliest and source not in self.cursor else 0
-        way.sent = {number for number in self._have.pop(source, ()) if number > first}
+        if source in self._have:
+            way.sent = {number for number in self._have.pop(source) if number > first}
         way.held = {number: body for number, body in held.items() if number > first}
-        self.ways[source], self.began[source] = way, first
+        self.ways[source], way.began = way, first
         self.cursor.setdefault(source, first)
         if inbox is not None:
             self.caught_up(inbox)
@@ -231,7 +259,7 @@ class Session:
         self.next, self.dirty = None, True
         for source, way in self.ways.items():
             since = positions.get(source, 0)
-            held, lost = self._early_next.take(source)
+            held, lost = self._early_next.take(source) if self._early_next is not None else ({}, 0)
             way.held = {number: body for number, body in way.held.items() if number <= since}
             way.held |= {number: body for number, body in held.items() if number > max(since, way.told)}
             if lost > since or source in unsure:
@@ -268,12 +296,14 @@ class Session:
     def offer(self, source: str, number: int, body: bytes, matched: Set[ProfileText]) -> list[Command]:
         """A message that has arrived at the gateway, with the profiles that match it."""
         if self.next is not None and self.next.profile in matched:
+            self._early_next = self._early_next or Early(self._room)
             self._early_next.put(source, number, body)
         if self._asked(source, number) not in matched:
             return []
         way = self.ways.get(source)
         if way is None:
             if not self.live:
+                self._early = self._early or Early(self._room)
                 self._early.put(source, number, body)
             return []
         if number <= way.told or number in way.sent:
@@ -305,7 +335,7 @@ class Session:
         if self.room <= 0:
             self._lag(way, number)
             return []
-        way.sent.add(number)
+        way.send(number)
         return self._send(Deliver(self.id, self.sequence + 1, source, number, body))
 
     def release(self, source: str, frontier: int) -> list[Command]:
@@ -341,7 +371,7 @@ class Session:
             if way.told < number <= through and number not in way.sent:
                 if self.room <= 0:
                     return commands
-                way.sent.add(number)
+                way.send(number)
                 commands += self._send(Deliver(self.id, self.sequence + 1, source, number, body))
         return commands + self.progress(source, through)
 
@@ -364,7 +394,7 @@ class Session:
         if through <= way.told or self.room <= 0:
             return []
         way.told, way.quiet = through, 0
-        way.sent = {number for number in way.sent if number > through}
+        way.forget(through)
         return self._send(Progress(self.id, self.sequence + 1, source, through))
 
     def gap(self, source: str, lost: int, frontier: int) -> list[Command]:
@@ -374,7 +404,7 @@ class Session:
             return []
         first, way.told = way.told if way.filling else max(way.told, frontier), lost
         first = max(first, way.quiet)
-        way.sent = {number for number in way.sent if number > lost}
+        way.forget(lost)
         way.held = {number: body for number, body in way.held.items() if number > lost}
         return [] if first >= lost else self._send(Gap(self.id, self.sequence + 1, source, first, lost))
 
@@ -390,6 +420,8 @@ class Session:
 
     def _send(self, frame: Deliver | Progress | Gap) -> list[Command]:
         self.sequence = frame.sequence
+        if self._unacked is None:
+            self._unacked = deque()
         self._unacked.append(frame)
         return [] if self.away else [Send(self.client, frame)]
 
@@ -401,10 +433,12 @@ class Session:
             self._sent_at = now
             if isinstance(frame, Deliver):
                 if frame.number > self.cursor.get(frame.source, 0):
-                    self._above.setdefault(frame.source, set()).add(frame.number)
+                    self._took(frame.source, (frame.number,))
             else:
                 self._through(frame.source, frame.through)
             self.dirty = True
+        if not self._unacked:
+            self._unacked = None  # an empty deque takes more than all the rest of an idle session
 
     def _through(self, source: str, position: int) -> None:
         self.cursor[source] = max(self.cursor.get(source, 0), position)
@@ -412,11 +446,17 @@ class Session:
         if above:
             self._above[source] = {number for number in above if number > position}
 
+    def _took(self, source: str, numbers: Iterable[int]) -> None:
+        """The client has these above its cursor."""
+        if self._above is _NOTHING:
+            self._above = {}
+        self._above.setdefault(source, set()).update(numbers)
+
     def leave(self, detach: Detach, now: float) -> None:
         """The client goes, and says what it has taken: exactly the rest is its own when it comes back."""
         self.taken(detach.sequence, now)
         for source, numbers in detach.have:
-            self._above.setdefault(source, set()).update(numbers)
+            self._took(source, numbers)
         for source, position in detach.cursor:
             self._through(source, position)
         self.away = self.dirty = True
@@ -426,4 +466,4 @@ class Session:
         if self.away or not self._unacked or now - self._sent_at < after_s:
             return []
         self._sent_at = now
-        return [Send(self.client, frame) for frame in self._unacked]
+        return [Send(self.client, frame) for frame in self._unacked or ()]

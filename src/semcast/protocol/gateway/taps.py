@@ -16,6 +16,8 @@ from semcast.protocol.wire.frames import Attach, Deliver, Gap, Progress
 class Tap(Session):
     """A session in source order whose client takes whatever it is given: it lags only where the gateway does."""
 
+    __slots__ = ("_handed",)
+
     def __init__(self, attach: Attach, client: str, base: int, room: int, expiry_s: float, now: float) -> None:
         super().__init__(attach, client, base, room, expiry_s, now)
         self._handed: deque[tuple[int, str, int]] = deque()
@@ -28,7 +30,7 @@ class Tap(Session):
         due = sorted(number for number in way.held if way.told < number <= frontier and number not in way.sent)
         bodies = tuple([way.held[number] for number in due])
         way.held = {number: body for number, body in way.held.items() if number > frontier}
-        way.sent = {number for number in way.sent if number > frontier}
+        way.forget(frontier)
         way.told, way.quiet = frontier, 0
         self.sequence += 1
         self._handed.append((self.sequence, source, frontier))
