@@ -111,7 +111,7 @@ def _ranges_of(slot: Slot) -> int:
     return (len(slot.sides) + 1) // 2 if isinstance(slot.attribute, Axes) else 1
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 16)
 def _shared(shape: tuple[Slot, ...]) -> tuple[Slot, ...]:
     """One object per shape: profiles are many, shapes are few."""
     return shape
