@@ -31,7 +31,7 @@ def deployment(scheme: str, *channels: PlannedChannel, **changes: object) -> Dep
     assignment = {profile: tuple(c.id for c in channels) for profile in SUBSCRIPTIONS}
     plan = Plan(1, 3, scheme, ("g0", "g1"), SUBSCRIPTIONS, channels, assignment)
     made = Deployment(
-        plan, {c.id: 3 for c in channels}, PROFILES, SUBSCRIPTIONS, {}, ("g0", "g1", "m", "s"), (), ("s",), ()
+        plan, {c.id: 3 for c in channels}, PROFILES, SUBSCRIPTIONS, ("g0", "g1", "m", "s"), (), ("s",), ()
     )  # fmt: skip
     return msgspec.structs.replace(made, **changes)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from semcast.protocol.contract import Continue, Continued
 from semcast.protocol.node import Node
 from semcast.protocol.wire.frames import (
     Ack,
     Attached,
+    AttachMany,
     Beat,
     Caught,
     Detach,
@@ -255,3 +257,30 @@ def test_a_session_that_is_not_live_yet_holds_the_acks(gateway: Node) -> None:
 def test_heartbeats_say_of_which_plans_nothing_is_under_way(gateway: Node) -> None:
     beat = only(tick(gateway, 1), Heartbeat)
     assert (beat.clean, beat.serial, beat.position) == ((("s", 1),), 1, None)
+
+
+# --- many at once
+
+
+def test_many_subscriptions_are_taken_up_some_at_a_time_and_all_of_them() -> None:
+    node = joined()
+    many = AttachMany(tuple(attach(f"x{number}", topic(f"t{number}")) for number in range(100)))
+    commands = play(node, ("sub", many))
+    assert node.gateway is not None
+    assert 0 < len(node.gateway.sessions) < 100
+    turns = 0
+    while Continue() in commands:
+        commands = play(node, Continued())
+        turns += 1
+    assert len(node.gateway.sessions) == 100
+    assert turns >= 3
+
+
+def test_who_comes_when_too_many_wait_is_told_to_try_again_and_the_others_are_served(gateway: Node) -> None:
+    waiting = [AttachMany(tuple(attach(f"x{at}/{n}", topic(f"t{at}/{n}")) for n in range(4000))) for at in range(3)]
+    commands = play(gateway, *(("sub", many) for many in waiting))
+    shed = frames(commands, ProtocolError)
+    assert gateway.gateway is not None
+    assert 0 < len(shed) == gateway.gateway.shed < 4000
+    assert all("try again in 10 s" in frame.reason for frame in shed)
+    assert delivered(play(gateway, ("m", data(11)))) == [11]  # who was there before notices nothing

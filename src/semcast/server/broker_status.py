@@ -91,8 +91,8 @@ def _source(source: Source[Outlet], now: float) -> dict[str, Any]:
 def _gateway(gateway: Gateway) -> dict[str, Any]:
     return {
         "sessions": len(gateway.sessions),
-        "live": sum(session.live for session in gateway.sessions.values()),
-        "waiting": sum(session.waiting for session in gateway.sessions.values()),
+        "live": gateway.live_sessions,
+        "waiting": gateway.waiting,
         "profiles": len(gateway.interests.profiles),
         "frontier": {name: inbox.frontier for name, inbox in gateway.inboxes.items()},
     }

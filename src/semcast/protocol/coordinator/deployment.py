@@ -25,8 +25,6 @@ class Deployment(msgspec.Struct, frozen=True):
     """None where sources follow the roster: then nobody who comes or goes changes the plan."""
     wanted: dict[str, tuple[str, ...]]
     """Profile's name → the gateways that want it, away or not."""
-    version: int
-    """Of the roster that it was made from."""
     brokers: tuple[str, ...]
     """Those that can be used."""
     down: tuple[tuple[str, str], ...]
@@ -35,6 +33,8 @@ class Deployment(msgspec.Struct, frozen=True):
     absent: tuple[str, ...]
     late: dict[str, float] = {}
     """``gateway/profile`` → expected delay in ms, where a bound is not met."""
+    version: int = 0
+    """Of the roster that it was made from; 0 in stores of versions that had none."""
 
     @property
     def epoch(self) -> int:

@@ -97,14 +97,14 @@ class Order:
             away = tuple(gateway for gateway in self.gateways if gateway not in present)
             plan = msgspec.structs.replace(plan, subscriptions={}, assignment={})
             found = Deployment(
-                plan, fresh, {}, {}, self.version, self.brokers, self.down, self.wishes.sources, away, late
+                plan, fresh, {}, {}, self.brokers, self.down, self.wishes.sources, away, late, self.version
             )  # fmt: skip
         else:
             holding = {gateway for held in self.wanted.values() for gateway in held}
             away = tuple(g for g in self.gateways if g not in present and g in holding)
             found = Deployment(
-                plan, fresh, dict(self.wishes.profiles), self.wanted, self.version, self.brokers, self.down,
-                self.wishes.sources, away, late,
+                plan, fresh, dict(self.wishes.profiles), self.wanted, self.brokers, self.down,
+                self.wishes.sources, away, late, self.version,
             )  # fmt: skip
         return _keeping(found, self.wishes.topology, self.current, self.current_tables)
 

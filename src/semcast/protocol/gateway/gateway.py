@@ -10,8 +10,8 @@ visited in turn (``visits``).
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Container, Iterable
+from collections import OrderedDict, deque
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 
@@ -50,6 +50,9 @@ from semcast.protocol.wire.frames import (
 
 _ADMITTED = 24
 """Subscriptions that are taken up in one turn."""
+_ARRIVING, _AGAIN_S = 10_000, 10
+"""Subscriptions that may wait to be taken up; more would wait for longer than clients have patience. And how long it
+takes until there is room again, about."""
 _ANNOUNCED = 48
 """Sessions that go live in one turn."""
 
@@ -103,12 +106,15 @@ class Gateway:
         """How many sessions need a profile."""
         self._bounds: dict[ProfileText, dict[str, float]] = {}
         """Profile → session → the delay that it allows."""
-        self._arriving: deque[tuple[str, Attach]] = deque()
-        """Subscriptions that have come and are not taken up yet, each with its client."""
+        self._arriving: OrderedDict[str, tuple[str, Attach]] = OrderedDict()
+        """Subscriptions that have come and are not taken up yet, by session, each with its client."""
         self._pending: dict[ProfileText, dict[str, Session]] = {}
         """Sessions that wait for a profile to be live."""
         self._due: deque[Session] = deque()
         """Those whose profile is live by now."""
+        self.live_sessions = 0
+        self.shed = 0
+        """Subscriptions that were sent away since too many came."""
         # Said before anything else, or the coordinator would think that nothing is wanted here any more.
         self._fit(self.sessions.values())
         interests.complete()
@@ -118,6 +124,11 @@ class Gateway:
     @property
     def sessions(self) -> dict[str, Session]:
         return self._register.sessions
+
+    @property
+    def waiting(self) -> int:
+        """Messages that are held for clients."""
+        return sum(session.waiting for session in self._visits.called())
 
     # --- from the coordinator
 
@@ -178,6 +189,7 @@ class Gateway:
     def _went_live(self, session: Session, positions: dict[str, int], unsure: dict[str, int]) -> list[Command]:
         for source in self.inboxes:
             positions[source] = max(positions.get(source, 0), session.tops.get(source, 0))
+        self.live_sessions += not session.live
         session.go_live(positions, self.inboxes, unsure)
         self._register.save(session)  # before the client hears of it: from then on nothing may be missed
         commands = [self._attached(session)]
@@ -273,18 +285,25 @@ class Gateway:
 
     def attach(self, attach: Attach, client: str, now: float) -> list[Command]:
         """A subscription: new, repeated, coming back, or with another profile."""
-        busy = self._busy
-        self._arriving.append((client, attach))
-        return [] if busy else self._admit(now)
+        return self._queued((attach,), client, now)
 
     def attach_many(self, many: AttachMany, client: str, now: float) -> list[Command]:
         """Many subscriptions of one client; one that is refused leaves the others alone.
 
         They are taken up some at a time, so that everything else goes on between.
         """
-        busy = self._busy
-        self._arriving.extend([(client, attach) for attach in many.attaches])
-        return [] if busy else self._admit(now)
+        return self._queued(many.attaches, client, now)
+
+    def _queued(self, attaches: Sequence[Attach], client: str, now: float) -> list[Command]:
+        busy, shed = self._busy, []
+        for attach in attaches:
+            if len(self._arriving) < _ARRIVING or attach.session in self._arriving:
+                self._arriving[attach.session] = client, attach
+            else:
+                reason = f"{_ARRIVING:,} subscriptions wait at {self.me}: try again in {_AGAIN_S} s"
+                shed.append(Send(client, ProtocolError(reason, attach.session)))
+        self.shed += len(shed)
+        return [*shed, *([] if busy else self._admit(now))]
 
     @property
     def _busy(self) -> bool:
@@ -309,7 +328,7 @@ class Gateway:
         come: list[tuple[Session, str]] = []
         tops = self._tops()
         for _ in range(min(_ADMITTED, len(self._arriving))):
-            client, attach = self._arriving.popleft()
+            _, (client, attach) = self._arriving.popitem(last=False)
             try:
                 session = self._taken_up(attach, client, tops, now)
             except SemcastError as error:
@@ -333,6 +352,7 @@ class Gateway:
                 self._visits.forget(session)
             replaced, session = session, self._register.begin(attach, client, tops, now)
             if replaced is not None:
+                self.live_sessions -= replaced.live
                 self._table.hand_over(replaced, session)
             self._visits.came(session)
         session.heard_at, session.away = now, False
@@ -365,6 +385,7 @@ class Gateway:
 
     def _end(self, session: Session) -> None:
         self._register.end(session.id)
+        self.live_sessions -= session.live
         self._visits.forget(session)
         for profile in self._table.drop(session):
             self._unneeded(profile, session)

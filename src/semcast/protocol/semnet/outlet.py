@@ -29,6 +29,7 @@ class PacketOutlet:
     """
 
     following: None = None
+    astray = 0
 
     def __init__(self, me: str, log: Log, settings: Settings, incarnation: int, tree: Callable[[str], str]) -> None:
         """``tree`` gives the tree along which packets of a stream travel from here."""

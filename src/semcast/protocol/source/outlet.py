@@ -41,6 +41,10 @@ class Outlet(Protocol):
     def following(self) -> Following | None:
         """The plan that messages follow; None where there is none, or none yet."""
 
+    @property
+    def astray(self) -> int:
+        """How often its roster was not the coordinator's."""
+
     def stand(self, sent: int) -> tuple[int, int, int, int]:
         """The plan and the roster's version that are followed behind durable positions, each with its position."""
 

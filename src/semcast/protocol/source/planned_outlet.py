@@ -123,6 +123,10 @@ class PlannedOutlet:
     def epoch(self) -> int:
         return self.following.epoch if self.following else 0
 
+    @property
+    def astray(self) -> int:
+        return self.roster.astray
+
     # --- from the coordinator
 
     def switch(self, switch: Switch, sender: str, sent: int) -> list[Command]:

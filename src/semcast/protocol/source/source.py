@@ -59,6 +59,11 @@ class Source(Generic[O_co]):
         following = self._outlet.following
         return following.profiles if following is not None else 0
 
+    @property
+    def astray(self) -> int:
+        """How often the roster had to be replaced."""
+        return self._outlet.astray
+
     def stand(self) -> tuple[int, int, int, int]:
         """The plan and the roster's version that are followed behind durable positions, each with its position."""
         return self._outlet.stand(self.sent)

@@ -150,16 +150,19 @@ def _source(found: Exposition, host: BrokerHost) -> None:
     found.add("log_sent", "gauge", "Through here everything was sent.", [({}, source.sent)])
     found.add("source_epoch", "gauge", "Epoch of the plan that is followed.", [({}, source.epoch)])
     found.add("source_leased", "gauge", "May it take messages in?", [({}, source.leased(host.now()))])
+    found.add("roster_version", "gauge", "Version of the roster that is matched by.", [({}, source.version)])
+    found.add("roster_profiles", "gauge", "Profiles that messages are matched with.", [({}, source.profiles)])
+    found.add("roster_astray_total", "counter", "Rosters that had to be replaced.", [({}, source.astray)])
 
 
 def _gateway(found: Exposition, host: BrokerHost) -> None:
     gateway = host.node.gateway
     if gateway is None:
         return
-    sessions = gateway.sessions.values()
     found.add("sessions", "gauge", "Subscriptions of clients.", [({}, len(gateway.sessions))])
-    found.add("sessions_live", "gauge", "Of which are live.", [({}, sum(s.live for s in sessions))])
-    found.add("sessions_waiting", "gauge", "Messages held for clients.", [({}, sum(s.waiting for s in sessions))])
+    found.add("sessions_live", "gauge", "Of which are live.", [({}, gateway.live_sessions)])
+    found.add("sessions_waiting", "gauge", "Messages held for clients.", [({}, gateway.waiting)])
+    found.add("sessions_shed_total", "counter", "Subscriptions that were sent away.", [({}, gateway.shed)])
     found.add("profiles", "gauge", "Profiles that are asked for.", [({}, len(gateway.interests.profiles))])
     frontier: list[tuple[dict[str, str], Value]] = [
         ({"source": name}, inbox.frontier) for name, inbox in gateway.inboxes.items()
@@ -178,6 +181,8 @@ def _coordinator(found: Exposition, host: CoordinatorHost) -> None:
     for name, text in {"term": "Term.", "epoch": "Epoch of the plan.", "channels": "Channels of the plan."}.items():
         found.add(name, "gauge", text, [({}, status[name])])
     found.add("subscriptions", "gauge", "Profiles in the plan.", [({}, status["subscriptions"])])
+    found.add("roster_version", "gauge", "Version of the roster that is stored.", [({}, status["version"])])
+    found.add("roster_profiles", "gauge", "Profiles that somebody wants.", [({}, status["subscriptions"])])
     found.add("draining", "gauge", "Trees of old plans that are still in use.", [({}, status["draining"])])
     brokers: list[tuple[dict[str, str], Value]] = [({"broker": n}, b["up"]) for n, b in status["brokers"].items()]
     found.add("broker_up", "gauge", "Is a broker there?", brokers)
