@@ -17,6 +17,7 @@ from semcast.protocol.results import Result
 from semcast.protocol.wire.frames import AnyFrame, Append, Data, Publish
 
 if TYPE_CHECKING:
+    from semcast.protocol.coordinator.ledger import Ledger
     from semcast.protocol.coordinator.orders import Made, Order
 
 
@@ -84,6 +85,8 @@ class StoreRead(msgspec.Struct, frozen=True):
 
     number: int
     values: Mapping[str, bytes]
+    ledger: Ledger | None = None
+    """The same as a machine keeps it, where a driver has read it in a thread: it takes long where there is much."""
 
 
 class StoreCommitted(msgspec.Struct, frozen=True, gc=False):

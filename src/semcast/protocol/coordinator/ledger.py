@@ -47,11 +47,19 @@ class Ledger:
         """The batch that takes the next change: those through ``written`` are durable."""
         self.written = 0
 
-    def load(self, held: Mapping[str, bytes]) -> None:
-        """Begin with what the store holds."""
+    @staticmethod
+    def of(held: Mapping[str, bytes]) -> Ledger:
+        """A ledger that begins with what the store holds. In any thread."""
+        found = Ledger()
         known = {name: msgspec.msgpack.decode(held[name], type=_KINDS[name]) for name in _KINDS if name in held}
-        self._start(_Book(**known))
-        self.roster.load(held)
+        found._start(_Book(**known))
+        found.roster.load(held)
+        return found
+
+    def adopt(self, other: Ledger) -> None:
+        """Begin with what another one has read, which nobody uses after that."""
+        self._start(other._book)
+        self.roster = other.roster
 
     def forget(self) -> None:
         self._start(_Book())

@@ -80,9 +80,9 @@ class Tenure:
         match event:
             case LeadAnswered(number, term):
                 return self._lead_answered(number, term, now)
-            case StoreRead(number, values) if number == self._reading:
+            case StoreRead(number, values, ledger) if number == self._reading:
                 self._reading, self._knows = None, True
-                self.ledger.load(values)
+                self.ledger.adopt(ledger if ledger is not None else Ledger.of(values))
                 return self.when_leading(self._begins, now)
             case StoreCommitted(number) if number == self._committing:
                 self._committing = None
