@@ -83,7 +83,7 @@ def settled(whole: Embedded) -> bool:
     state = machine.state()
     sources = [host.node.source for host in whole.brokers.values() if host.node.source is not None]
     leased = all(source.leased(asyncio.get_running_loop().time()) for source in sources)
-    same = machine.all_live and not state["planning"]
+    same = machine.all_live and not state["planning"] and not state["gathering"]
     return leased and same and state["phase"] == "settled" and state["draining"] == 0
 
 

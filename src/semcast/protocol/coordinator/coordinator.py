@@ -501,6 +501,7 @@ class Coordinator:
             "live_version": self._live_version,
             "profiles": len(ledger.roster),
             "phase": ledger.phase.value,
+            "gathering": self._gathering is not None,
             "planning": self._ordered is not None,
             "draining": len(ledger.draining),
             "tables": {broker: sorted(wanted.entries) for broker, wanted in self._desired().items()},
