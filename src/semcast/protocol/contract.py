@@ -65,6 +65,13 @@ class Reorganise(msgspec.Struct, frozen=True):
     """Somebody, or the clock, asks the coordinator for a new plan."""
 
 
+class LinksMeasured(msgspec.Struct, frozen=True):
+    """How long messages are under way over links, as brokers measure it now."""
+
+    delays_ms: Mapping[tuple[str, str], float]
+    """By the ends of a link, in order of their names; links that nobody has measured are not in it."""
+
+
 class PlanMade(msgspec.Struct, frozen=True):
     """A plan was made as it was ordered, some time ago."""
 
@@ -309,6 +316,7 @@ Event = (
     | Relieved
     | Continued
     | Reorganise
+    | LinksMeasured
     | PlanMade
     | StoreEvent
     | ClientEvent

@@ -19,6 +19,7 @@ from semcast.protocol.contract import (
     Command,
     CommitStore,
     Event,
+    LinksMeasured,
     MakePlan,
     Note,
     ReadStore,
@@ -156,13 +157,19 @@ class CoordinatorHost(Host):
         elif isinstance(frame, Counters):
             told = msgspec.json.decode(frame.body)
             self.counters[peer.name] = (time.time(), told)
-            self.delays.told(peer.name, told["links"])
+            self._measured(peer.name, told["links"])
         elif isinstance(frame, OfferPlans):
             self.planning.offered(peer.name, frame.where)
         elif isinstance(frame, FoundPlan):
             self.planning.found(peer.name, frame)
         elif peer.role == "broker":
             self._runner.feed(Received(peer.name, frame))  # type: ignore[arg-type]
+
+    def _measured(self, broker: str, links: dict[str, Any]) -> None:
+        before = dict(self.delays.used)
+        self.delays.told(broker, links)
+        if self.delays.used != before and self.view.delays == "measured":
+            self._runner.feed(LinksMeasured(dict(self.delays.used)))
 
     def _do(self, commands: list[Command]) -> None:
         for command in commands:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from semcast.trees.topology import Topology
 
 if TYPE_CHECKING:
@@ -51,11 +49,7 @@ class MeasuredDelays:
         """The topology with measured delays; links that nobody has measured keep theirs."""
         if self._last is not None and self._last[0] is topology and self._last[1] == self.used:
             return self._last[2]
-        links = [
-            msgspec.structs.replace(link, delay_ms=self.used.get(_ends(link.a, link.b), link.delay_ms))
-            for link in topology.links
-        ]
-        found = topology if links == list(topology.links) else Topology.of(topology.brokers, links)
+        found = topology.with_delays(self.used)
         self._last = topology, dict(self.used), found
         return found
 

@@ -119,8 +119,8 @@ def test_what_the_gateway_has_forgotten_is_asked_for_again_and_nothing_is_missed
         gateway = overlay.embedded.brokers["b2"].node.gateway
         assert gateway is not None
         profile = ProfileText("sensors", "topic", "forgotten")
-        for name in [name for name, session in gateway.sessions.items() if session.profile == profile]:
-            del gateway.sessions[name]
+        for session in [session for session in gateway.sessions.values() if session.profile == profile]:
+            gateway._end(session)
 
     with connected(port, "reader") as reader, connected(port, "pub") as publisher:
         reader.subscribe("forgotten/#", qos=0)

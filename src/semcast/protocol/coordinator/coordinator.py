@@ -10,6 +10,7 @@ that rests on what was durable before goes on meanwhile: leases, welcomes, table
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import msgspec
@@ -21,6 +22,7 @@ from semcast.protocol.contract import (
     Command,
     Event,
     LeadAnswered,
+    LinksMeasured,
     MakePlan,
     Note,
     PlanMade,
@@ -96,7 +98,9 @@ class Coordinator:
         self._live: dict[str, Live] = {}
         """Gateway → what it was told last."""
         self._left_since: dict[str, float] = {}
-        self._delays: tuple[int, dict[str, float]] = (0, {})
+        self._measured: Mapping[tuple[str, str], float] = {}
+        self._delays: tuple[int, dict[str, float]] | None = None
+        """By the plan of an epoch: gateway → how long messages may be under way to it, in ms."""
         self._shown: tuple[tuple[int, int], Deployment] | None = None
         self._leases: dict[str, float] = {}
         self._confirmed: dict[str, tuple[int, int]] = {}
@@ -162,6 +166,8 @@ class Coordinator:
                 return self._received(sender, frame, now)
             case Reorganise() if self.leads(now):
                 return self._gather(now)
+            case LinksMeasured(delays_ms):
+                self._measured, self._delays = delays_ms, None
             case PlanMade():
                 return self._tenure.when_leading(partial(self._planned, event), now)
             case LeadAnswered() | StoreRead() | StoreCommitted() | StoreFailed():
@@ -333,8 +339,8 @@ class Coordinator:
             return None
         if not self._rostered:
             return current.late.get(f"{gateway}/{profile}")
-        if self._delays[0] != current.epoch:
-            topology = self._overlay.topology(current.brokers, current.down)
+        if self._delays is None or self._delays[0] != current.epoch:
+            topology = self._overlay.topology(current.brokers, current.down).with_delays(self._measured)
             self._delays = current.epoch, expected_delays(current.plan, topology, current.sources)
         delay = self._delays[1].get(gateway)
         return delay if delay is not None and delay > bound else None

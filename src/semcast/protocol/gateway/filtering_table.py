@@ -78,7 +78,7 @@ class FilteringTable:
             self._recent.watch(profile, tops())
         elif isinstance(holders, dict):
             holders[session.id] = session
-        elif holders.id != session.id:
+        else:
             self._holders[profile] = {holders.id: holders, session.id: session}
 
     def _release(self, profile: ProfileText, session: Session) -> None:
