@@ -139,7 +139,9 @@ def test_a_reorganisation_whose_planner_fails_is_made_here(trouble: str) -> None
         await host.planned_here()
         host.planning.found("a", FoundPlan(frame.number, found.packed()))
         await host.idle()
-        assert [(event.number, event.made.deployment.plan) for event in host.made] == [(order.number, found.plan)]
+        assert [(event.number, event.made.deployment.plan) for event in host.made] == [
+            (order.number, order.put(found.plan, found.late).deployment.plan)
+        ]
         assert {about["planner"] for _, about in host.events} == {"a"}
         told = [what for what, _ in host.events]
         assert told == ["planner is here", "planner is gone" if trouble == "gone" else "planner failed"]
@@ -184,7 +186,9 @@ def test_of_two_orders_that_are_made_here_only_the_later_ends_in_a_plan() -> Non
         host.planning.make(order_of(OVERLAY, "masked", dict(order.wanted), 3, number=5))
         host.planning.make(order)
         await host.idle()
-        assert [(event.number, event.made.deployment.plan) for event in host.made] == [(order.number, found.plan)]
+        assert [(event.number, event.made.deployment.plan) for event in host.made] == [
+            (order.number, order.put(found.plan, found.late).deployment.plan)
+        ]
 
     run(test)
 
