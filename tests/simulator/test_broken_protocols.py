@@ -20,6 +20,7 @@ from semcast.protocol.coordinator.leadership import Leadership, Verdict
 from semcast.protocol.coordinator.ledger import Ledger
 from semcast.protocol.coordinator.overlay import Overlay as KnownOverlay
 from semcast.protocol.coordinator.roster import Roster
+from semcast.protocol.coordinator.roster_keeper import RosterKeeper
 from semcast.protocol.coordinator.tenure import Tenure
 from semcast.protocol.gateway.inbox import Inbox, Members
 from semcast.protocol.gateway.interests import InterestSet
@@ -141,17 +142,17 @@ def skips_the_drain(patch: Patch) -> None:
 
 
 def waits_for_no_source(patch: Patch) -> None:
-    plain, went_live = Coordinator._call_live, Coordinator._went_live
+    plain, went_live = RosterKeeper._call_live, RosterKeeper._went_live
 
-    def at_once(self: Coordinator, now: float) -> list[Command]:
-        self._leases.clear()
+    def at_once(self: RosterKeeper, now: float) -> list[Command]:
+        self._leases.until.clear()
         return plain(self, now)
 
-    def sure(self: Coordinator, version: int, positions: dict[str, int], _: set[str]) -> list[Command]:
+    def sure(self: RosterKeeper, version: int, positions: dict[str, int], _: set[str]) -> list[Command]:
         return went_live(self, version, positions, set(positions))
 
-    patch.setattr(Coordinator, "_call_live", at_once)
-    patch.setattr(Coordinator, "_went_live", sure)
+    patch.setattr(RosterKeeper, "_call_live", at_once)
+    patch.setattr(RosterKeeper, "_went_live", sure)
 
 
 def leases_who_lacks_what_is_live(patch: Patch) -> None:

@@ -10,13 +10,11 @@ that rests on what was durable before goes on meanwhile: leases, welcomes, table
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import msgspec
 import numpy as np
 
-from semcast.planning.bounds import expected_delays
 from semcast.planning.schemes import scheme_of
 from semcast.protocol.contract import (
     Command,
@@ -35,14 +33,14 @@ from semcast.protocol.contract import (
     Tick,
 )
 from semcast.protocol.coordinator.deployment import Deployment
-from semcast.protocol.coordinator.followers import Followers
 from semcast.protocol.coordinator.leadership import CAREFUL
 from semcast.protocol.coordinator.ledger import Phase
 from semcast.protocol.coordinator.orders import Made, Order
 from semcast.protocol.coordinator.overlay import Overlay
 from semcast.protocol.coordinator.planner import Planner
 from semcast.protocol.coordinator.rollout import Rollout, Wanted
-from semcast.protocol.coordinator.roster import Roster, Stand
+from semcast.protocol.coordinator.roster import Roster
+from semcast.protocol.coordinator.roster_keeper import Leases, RosterKeeper
 from semcast.protocol.coordinator.tenure import Tenure
 from semcast.protocol.settings import Settings
 from semcast.protocol.wire.frames import (
@@ -51,8 +49,6 @@ from semcast.protocol.wire.frames import (
     Heartbeat,
     Installed,
     Lease,
-    Live,
-    Noted,
     PieceTaken,
     RosterFollowed,
     Samples,
@@ -60,11 +56,6 @@ from semcast.protocol.wire.frames import (
     Welcome,
 )
 from semcast.trees.topology import Topology
-
-_RETURN = 4
-"""Times ``dead_s``: sessions without a client last as long."""
-_EXPIRED = 500
-"""Profiles that are given up in a tick."""
 
 
 class Coordinator:
@@ -92,19 +83,9 @@ class Coordinator:
         self._rollout = Rollout(settings)
         self._rostered = scheme_of(scheme).masked
         """Do sources follow the roster, or profiles that a plan brings along?"""
-        self._followers = Followers(settings)
-        self._live_version = 0
-        """The newest that this leader has called live, or may have been called live before."""
-        self._live: dict[str, Live] = {}
-        """Gateway → what it was told last."""
-        self._left_since: dict[str, float] = {}
-        self._measured: Mapping[tuple[str, str], float] = {}
-        self._delays: tuple[int, dict[str, float]] | None = None
-        """By the plan of an epoch: gateway → how long messages may be under way to it, in ms."""
+        self._leases = Leases()
+        self._keeper = RosterKeeper(self._ledger, self._overlay, self._leases, settings, followed=self._rostered)
         self._shown: tuple[tuple[int, int], Deployment] | None = None
-        self._leases: dict[str, float] = {}
-        self._confirmed: dict[str, tuple[int, int]] = {}
-        self._positions: dict[str, int] = {}
         self._clean: dict[str, dict[str, int]] = {}
         self._gathering: _Gathering | None = None
         self._request = 0
@@ -156,7 +137,10 @@ class Coordinator:
         return self._tenure.leads(now)
 
     def handle(self, event: Event, now: float) -> list[Command]:
-        return [*self._handled(event, now), *self._progress(now), *self._tenure.commit()]
+        commands = self._handled(event, now)
+        if self.leads(now):
+            commands += self._keeper.progress(now)
+        return commands + self._tenure.commit()
 
     def _handled(self, event: Event, now: float) -> list[Command]:
         match event:
@@ -167,7 +151,7 @@ class Coordinator:
             case Reorganise() if self.leads(now):
                 return self._gather(now)
             case LinksMeasured(delays_ms):
-                self._measured, self._delays = delays_ms, None
+                self._keeper.measured(delays_ms)
             case PlanMade():
                 return self._tenure.when_leading(partial(self._planned, event), now)
             case LeadAnswered() | StoreRead() | StoreCommitted() | StoreFailed():
@@ -180,13 +164,11 @@ class Coordinator:
         self._overlay.assume_alive(now)
         self._reorganised_at = now
         self._rollout = Rollout(self._settings, self._rollout.revision)
-        self._followers = Followers(self._settings)
-        # What another leader may have called live is in the store: no source is leased before it has all of that.
-        self._live_version, self._live, self._left_since = self._ledger.roster.version, {}, {}
+        self._keeper.begin(self.term)
         sources = self._overlay.sources
-        self._leases = dict.fromkeys(sources, now + CAREFUL * self._settings.lease_s)
+        self._leases.until = dict.fromkeys(sources, now + CAREFUL * self._settings.lease_s)
         wished = self._gathering is not None or (self._ordered is not None and self._ordered.samples is not None)
-        self._confirmed, self._clean, self._gathering = {}, {}, None
+        self._leases.confirmed, self._clean, self._gathering = {}, {}, None
         self._ordered = None  # what was ordered in a former term is not waited for, and not taken when it comes
         # Who asked for a reorganisation was told that it will be: it does not go with the lead.
         return [Note("leads", {"term": self.term}), *(self._gather(now) if wished else [])]
@@ -201,7 +183,7 @@ class Coordinator:
         if self._settings.reorganise_s is not None and now - self._reorganised_at >= self._settings.reorganise_s:
             self._reorganised_at = now
             commands += self._gather(now)
-        self._expire(now)
+        self._keeper.expire(now)
         commands += self._advance(now)
         if self._ledger.current is not None or self._ledger.target is not None:
             commands += self._install(now)
@@ -218,13 +200,13 @@ class Coordinator:
             case Installed() if frame.term == self.term:
                 self._rollout.installed(frame)
             case Switched():
-                self._confirmed[frame.source] = (frame.epoch, frame.position)
+                self._leases.confirmed[frame.source] = (frame.epoch, frame.position)
             case GatewayChanges():
-                return self._gateway_changes(frame)
+                return self._keeper.changes(frame)
             case RosterFollowed():
-                return self._followers.followed(frame)
+                return self._keeper.followers.followed(frame)
             case PieceTaken():
-                self._followers.taken(frame)
+                self._keeper.followers.taken(frame)
             case Samples() if self._gathering is not None and frame.request == self._gathering.request:
                 self._gathering.found[frame.source] = frame.matched
         return []
@@ -235,124 +217,23 @@ class Coordinator:
         self._clean[beat.broker] = dict(beat.clean)
         if beat.position is None:
             return [Send(sender, Welcome(self.term, beat.sent_at))]
-        self._positions[beat.broker] = beat.position
-        self._followers.heard(beat)
+        self._leases.positions[beat.broker] = beat.position
+        self._keeper.followers.heard(beat)
         follow = self._to_follow()
         if beat.epoch:
-            self._confirmed[beat.broker] = (beat.epoch, beat.since)
+            self._leases.confirmed[beat.broker] = (beat.epoch, beat.since)
         if follow is None or beat.broker not in follow.sources:
             return [Send(sender, Welcome(self.term, beat.sent_at))]
         if beat.epoch != follow.epoch:
             return [Send(sender, follow.switch(beat.broker, self.term))]
-        if self._rostered and not self._followers.has(beat.broker, self._live_version, self._ledger.roster.version):
+        if not self._keeper.may_lease(beat.broker):
             return [Send(sender, Welcome(self.term, beat.sent_at))]
-        self._leases[beat.broker] = now + CAREFUL * self._settings.lease_s
+        self._leases.until[beat.broker] = now + CAREFUL * self._settings.lease_s
         return [Send(sender, Lease(self.term, beat.sent_at, self._settings.lease_s, follow.epoch, beat.position))]
 
     def _to_follow(self) -> Deployment | None:
         """The plan that sources have to follow now."""
         return self._ledger.target if self._ledger.phase is Phase.SWITCHING else self._ledger.current
-
-    # --- the roster
-
-    def _gateway_changes(self, said: GatewayChanges) -> list[Command]:
-        """Changes are stored before anything else happens to them; who asks is told how things stand."""
-        roster = self._ledger.roster
-        if roster.take(said):
-            return []
-        stand, live = roster.stand(said.gateway), self._live.get(said.gateway)
-        serial = stand.serial if said.incarnation == stand.incarnation else 0
-        again = roster.lacks(said)
-        answers: list[Command] = [Send(said.gateway, Noted(self.term, said.incarnation, serial, again))]
-        if live is not None and live.incarnation == said.incarnation:
-            answers.append(Send(said.gateway, live))
-        return answers
-
-    def _progress(self, now: float) -> list[Command]:
-        """Tell sources and gateways what has become durable, and who is live by now."""
-        if not self.leads(now):
-            return []
-        roster = self._ledger.roster
-        commands: list[Command] = [
-            Send(grown.gateway, Noted(self.term, grown.stand.incarnation, grown.stand.serial))
-            for grown in roster.stored()
-        ]
-        if self._rostered:
-            commands += self._followers.tell(roster, self._overlay.sources, self.term, now)
-            return commands + self._call_live(now)
-        current = self._ledger.current
-        if current is None or not roster.grown or roster.grown[0].version > current.version:
-            return commands
-        leased = [source for source, until in self._leases.items() if now < until]
-        if all(self._confirmed.get(source, (0, 0))[0] >= current.epoch for source in leased):
-            commands += self._live_by(current)  # a gateway that fell wants what it wanted
-        return commands
-
-    def _live_by(self, plan: Deployment) -> list[Command]:
-        """What a plan was made from is live: every source that may take messages in follows it."""
-        confirmed = {source: place for source, (epoch, place) in self._confirmed.items() if epoch >= plan.epoch}
-        places = {source: confirmed.get(source, self._positions.get(source, 0)) for source in self._overlay.sources}
-        return self._went_live(plan.version, places, set(confirmed))
-
-    def _call_live(self, now: float) -> list[Command]:
-        """What every source matches that may take messages in is live."""
-        roster = self._ledger.roster
-        if not roster.grown or self._ledger.current is None:
-            return []
-        version = roster.version
-        for source, until in self._leases.items():
-            if now < until:
-                version = min(version, self._followers.version(source))
-        if roster.grown[0].version > version:
-            return []
-        self._live_version = max(self._live_version, version)
-        sure = {source for source in self._overlay.sources if self._followers.version(source) >= version}
-        places = {
-            source: self._followers.position(source) if source in sure else self._positions.get(source, 0)
-            for source in self._overlay.sources
-        }
-        return self._went_live(version, places, sure)
-
-    def _went_live(self, version: int, positions: dict[str, int], sure: set[str]) -> list[Command]:
-        """Tell gateways that a version of the roster is live, behind positions."""
-        roster = self._ledger.roster
-        stands: dict[str, Stand] = {}
-        late: dict[str, list[tuple[int, float]]] = {}
-        while roster.grown and roster.grown[0].version <= version:
-            _, gateway, stands[gateway], bounded = roster.grown.popleft()
-            for serial, name, bound in bounded:
-                delay = self._expected_delay(gateway, name, bound)
-                if delay is not None:
-                    late.setdefault(gateway, []).append((serial, delay))
-        places = tuple(sorted(positions.items()))
-        unsure = tuple(source for source in self._overlay.sources if source not in sure)
-        for gateway, stand in stands.items():
-            self._live[gateway] = Live(
-                self.term, stand.incarnation, stand.serial, version, places, unsure, tuple(late.get(gateway, ()))
-            )  # fmt: skip
-        return [Send(gateway, self._live[gateway]) for gateway in stands]
-
-    def _expected_delay(self, gateway: str, profile: str, bound: float) -> float | None:
-        """How long messages may be under way, where a bound is not met."""
-        current = self._ledger.current
-        if current is None:
-            return None
-        if not self._rostered:
-            return current.late.get(f"{gateway}/{profile}")
-        if self._delays is None or self._delays[0] != current.epoch:
-            topology = self._overlay.topology(current.brokers, current.down).with_delays(self._measured)
-            self._delays = current.epoch, expected_delays(current.plan, topology, current.sources)
-        delay = self._delays[1].get(gateway)
-        return delay if delay is not None and delay > bound else None
-
-    def _expire(self, now: float) -> None:
-        """What nobody has asked for again since a gateway fell is kept for a while: clients may be coming back."""
-        roster = self._ledger.roster
-        left = roster.left_over()
-        self._left_since = {gateway: self._left_since.get(gateway, now) for gateway in left}
-        for gateway, since in self._left_since.items():
-            if now - since >= max(self._settings.retain_s, _RETURN * self._settings.dead_s):
-                roster.expire(gateway, _EXPIRED)
 
     # --- changes of plan
 
@@ -446,7 +327,8 @@ class Coordinator:
         """Tell sources that do not follow the target yet."""
         target = self._ledger.target
         assert target is not None
-        late = [source for source in target.sources if self._confirmed.get(source, (0, 0))[0] < target.epoch]
+        confirmed = self._leases.confirmed
+        late = [source for source in target.sources if confirmed.get(source, (0, 0))[0] < target.epoch]
         return [
             Send(source, target.switch(source, self.term))
             for source in late
@@ -457,16 +339,15 @@ class Coordinator:
         """Every source that may take messages in follows the target: it is the plan, and subscriptions are live."""
         target = self._ledger.target
         assert target is not None
-        for source, until in self._leases.items():
-            if now < until and self._confirmed.get(source, (0, 0))[0] < target.epoch:
-                return []
+        if not self._leases.follow(target.epoch, now):
+            return []
         self._ledger.finish()
         return self._tenure.when_durable(partial(self._finished, target), now)
 
     def _finished(self, target: Deployment, now: float) -> list[Command]:
         """The plan is stored as the one in force: gateways may hear that they are live by it."""
         # Where sources follow the roster, its own versions decide on who is live.
-        return [Note("epoch", {"epoch": target.epoch}), *([] if self._rostered else self._live_by(target))]
+        return [Note("epoch", {"epoch": target.epoch}), *([] if self._rostered else self._keeper.live_by(target))]
 
     def _drain(self, alive: set[str]) -> None:
         """Old trees go when every gateway that is there has everything that came over them."""
@@ -504,7 +385,7 @@ class Coordinator:
             "term": self.term,
             "epoch": ledger.current.epoch if ledger.current else 0,
             "version": ledger.roster.version,
-            "live_version": self._live_version,
+            "live_version": self._keeper.live_version,
             "profiles": len(ledger.roster),
             "phase": ledger.phase.value,
             "gathering": self._gathering is not None,
