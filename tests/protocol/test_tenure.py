@@ -87,7 +87,7 @@ def test_what_comes_while_a_write_is_under_way_is_written_together_behind_it(slo
     (second,) = commits(slow)
     slow.answered(CommitStore)
     assert commits(slow) == []
-    stored = Ledger.of(world.store.read())
+    stored = Ledger.of(world.store.read(), SETTINGS)
     assert stored.roster.stands() == {"g0": (1, 2), "g1": (1, 1)}
     assert sorted(profile.text for profile in stored.profiles().values()) == ["a", "b", "c"]
     assert set(second.changes) == {"version", "gateway/g0", "gateway/g1", "roster/p2", "roster/p3"}

@@ -45,6 +45,12 @@ class Settings:
     """How long a durable session outlives its client."""
     batch: int = 256
     """Messages per frame, at most."""
+    roster_log: int = 10_000
+    """Changes of who wants what that a coordinator remembers: sources further behind are sent the whole roster."""
+    roster_frame: int = 100
+    """Such changes per frame: a source takes a frame in one turn."""
+    admitted: int = 24
+    """Subscriptions that a gateway takes up in one turn."""
     reorganise_s: float | None = None
     """Between reorganisations; None: only when asked for."""
     planner_s: float = 30.0

@@ -78,7 +78,7 @@ class CoordinatorHost(Host):
         self.planning: Planning = Planning(self, settings.planner_s)
         self._on_failure = failed
         self._runner = Runner(self.machine, self._do, tick_s=settings.tick_s, failed=self._fail)
-        self._calls = StoreThreads(store, self._runner.feed, self._runner.fail)
+        self._calls = StoreThreads(store, self._runner.feed, self._runner.fail, settings)
 
     async def start(self, address: str) -> None:
         await self.listen(address)

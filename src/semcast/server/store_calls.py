@@ -23,6 +23,7 @@ from semcast.protocol.contract import (
     StoreRead,
 )
 from semcast.protocol.coordinator.ledger import Ledger
+from semcast.protocol.settings import Settings
 from semcast.protocol.stores import CoordinatorStore, FencedError, UnreachableError
 
 _LEADS = 12
@@ -35,9 +36,13 @@ class StoreThreads:
     """Makes calls and gives ``feed`` what comes of them; ``fail`` hears of a store that cannot be used at all."""
 
     def __init__(
-        self, store: CoordinatorStore, feed: Callable[[StoreEvent], None], fail: Callable[[BaseException], None]
+        self,
+        store: CoordinatorStore,
+        feed: Callable[[StoreEvent], None],
+        fail: Callable[[BaseException], None],
+        settings: Settings,
     ) -> None:
-        self._store, self._feed, self._fail = store, feed, fail
+        self._store, self._feed, self._fail, self._settings = store, feed, fail, settings
         self._loop = asyncio.get_running_loop()
         self._leads = ThreadPoolExecutor(_LEADS, "store-lead")
         self._others = ThreadPoolExecutor(1, "store")
@@ -49,7 +54,7 @@ class StoreThreads:
         if self._over:
             return
         threads = self._leads if isinstance(command, AskLead) else self._others
-        future = self._loop.run_in_executor(threads, partial(_read_through, self._store, command))
+        future = self._loop.run_in_executor(threads, partial(_read_through, self._store, command, self._settings))
         self._under_way.add(future)
         future.add_done_callback(self._done)
 
@@ -74,11 +79,11 @@ class StoreThreads:
             self._feed(future.result())
 
 
-def _read_through(store: CoordinatorStore, command: StoreCommand) -> StoreEvent:
+def _read_through(store: CoordinatorStore, command: StoreCommand, settings: Settings) -> StoreEvent:
     """The answer to a call; what was read is made a ledger right here, since a hundred thousand rows take a second."""
     answer = answer_of(store, command)
     if isinstance(answer, StoreRead):
-        return StoreRead(answer.number, answer.values, Ledger.of(answer.values))
+        return StoreRead(answer.number, answer.values, Ledger.of(answer.values, settings))
     return answer
 
 

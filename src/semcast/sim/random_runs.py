@@ -26,6 +26,8 @@ _CALM = 0.15
 """The share of scenarios in which nothing fails."""
 _PRODUCTION = 0.6
 """The share of scenarios in which brokers are run as in production."""
+_DEFAULT = 0.45
+"""Scenarios that are given the default scheme, whatever they had drawn."""
 STILL_S = 3.0
 """Nothing left to do for longer than any timer of the protocol runs but for expiry: nothing more will happen."""
 
@@ -67,7 +69,7 @@ def random_scenario(seed: int) -> Scenario:
         reorganise_s=tuple(sorted(round(float(at), 3) for at in rng.uniform(1, duration_s, int(rng.integers(0, 3))))),
         campaign=_campaign(rng),
     )
-    scenario = _as_in_production(scenario, seed)
+    scenario = _as_in_production(_by_default(scenario, seed), seed)
     if scenario.campaign is None:
         return scenario
     # Each draws from a stream of its own, in this order: what comes last shifts nothing that was drawn before it.
@@ -96,6 +98,12 @@ def _store_slow(rng: np.random.Generator) -> float:
     return round(float(own.uniform(0, 25)), 2) if own.random() < 0.5 else 0.0
 
 
+def _by_default(scenario: Scenario, seed: int) -> Scenario:
+    """The scheme that most overlays have is that of half of the scenarios; what else is drawn stays the same."""
+    rng = np.random.default_rng(np.random.SeedSequence([seed, 0xDEFA]))
+    return msgspec.structs.replace(scenario, scheme="masked") if rng.random() < _DEFAULT else scenario
+
+
 def _as_in_production(scenario: Scenario, seed: int) -> Scenario:
     """Most scenarios run brokers as production does; what else is drawn stays the same."""
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0xD15C]))
@@ -118,7 +126,10 @@ def _plan_ms(rng: np.random.Generator) -> tuple[float, float]:
 def _settings(rng: np.random.Generator) -> dict[str, float]:
     """Most logs are trimmed at once, which shows sooner who still needed them."""
     (own,) = rng.spawn(1)
-    return {"retain_s": 3.0} if own.random() < 0.25 else {}
+    found = {"retain_s": 3.0} if own.random() < 0.25 else {}
+    if own.random() < 0.4:  # so few that sources are sent the whole roster, in pieces, and gateways take many turns
+        found |= {"roster_log": int(own.integers(1, 5)), "roster_frame": int(own.integers(1, 4)), "admitted": 1}
+    return found
 
 
 def _clients(rng: np.random.Generator, duration_s: float) -> Clients:

@@ -18,6 +18,7 @@ from semcast.protocol.contract import (
     StoreFailed,
     StoreRead,
 )
+from semcast.protocol.settings import Settings
 from semcast.protocol.stores import FencedError, UnreachableError
 from semcast.server.store_calls import StoreThreads, answer_of
 from semcast.sim.stores import MemoryCoordinatorStore
@@ -71,7 +72,7 @@ def test_what_may_pass_is_told_to_the_machine(error: Exception, fenced: bool) ->
 def test_requests_for_the_lead_do_not_wait_for_a_commit() -> None:
     async def run() -> None:
         store, heard, failed = Stuck(), list[StoreEvent](), list[BaseException]()
-        calls = StoreThreads(store, heard.append, failed.append)
+        calls = StoreThreads(store, heard.append, failed.append, Settings())
         calls.make(AskLead(1, "c#1", 3.0, 0))
         await _until(lambda: len(heard) == 1)
         calls.make(CommitStore(2, 1, {"a": b"x"}))
@@ -92,7 +93,7 @@ def test_a_store_that_is_damaged_ends_the_coordinator() -> None:
     async def run() -> None:
         heard, failed = list[StoreEvent](), list[BaseException]()
         error = StoreError("damaged")
-        calls = StoreThreads(Failing(error), heard.append, failed.append)
+        calls = StoreThreads(Failing(error), heard.append, failed.append, Settings())
         calls.make(ReadStore(1))
         await _until(lambda: failed == [error])
         assert heard == []
@@ -105,7 +106,7 @@ def test_the_end_waits_for_a_commit_under_way_and_begins_nothing_more() -> None:
     async def run() -> None:
         store, heard = Stuck(), list[StoreEvent]()
         store.lead("c#1", 3.0)
-        calls = StoreThreads(store, heard.append, lambda error: None)
+        calls = StoreThreads(store, heard.append, lambda error: None, Settings())
         calls.make(CommitStore(1, 1, {"a": b"x"}))
         await _until(lambda: store.waiting == 1)
         asyncio.get_running_loop().call_later(0.05, store.go.set)

@@ -22,8 +22,6 @@ from semcast.protocol.wire.frames import (
     RosterPiece,
 )
 
-_CHANGES = 100
-"""Of one frame."""
 _BYTES = 1 << 20
 """Of the texts in one frame, but for the last of them."""
 _AHEAD = 4000
@@ -141,7 +139,7 @@ class Followers:
             known.told = known.version
         commands: list[Command] = []
         while known.told != roster.version and known.told - known.version < _AHEAD:
-            changes = None if known.astray else roster.since(known.told, _CHANGES)
+            changes = None if known.astray else roster.since(known.told, self._settings.roster_frame)
             if changes is None:
                 return commands + self._begin(source, known, roster, term, now)
             changes = changes[: _fitting(change.profile for change in changes)]
@@ -167,7 +165,7 @@ class Followers:
             snapshot.sent = snapshot.taken
         commands: list[Command] = []
         while snapshot.sent - snapshot.taken < _PIECES and (not snapshot.sent or not self._ended(snapshot)):
-            commands.append(Send(source, _piece(snapshot, roster, term)))
+            commands.append(Send(source, _piece(snapshot, roster, term, self._settings.roster_frame)))
             snapshot.sent += 1
             known.told_at = now
         return commands
@@ -178,10 +176,10 @@ class Followers:
         return snapshot.sent == len(snapshot.begins) - 1 and snapshot.begins[-1] >= len(snapshot.names)
 
 
-def _piece(snapshot: _Snapshot, roster: Roster, term: int) -> RosterPiece:
+def _piece(snapshot: _Snapshot, roster: Roster, term: int, most: int) -> RosterPiece:
     begin = snapshot.begins[snapshot.sent]
     if snapshot.sent == len(snapshot.begins) - 1:
-        entries = [roster.entry(name) for name in snapshot.names[begin : begin + _CHANGES]]
+        entries = [roster.entry(name) for name in snapshot.names[begin : begin + most]]
         snapshot.begins.append(begin + _fitting(entry.profile if entry is not None else None for entry in entries))
     end = snapshot.begins[snapshot.sent + 1]
     names, held = _placed(_standing(roster, snapshot.names[begin:end]))

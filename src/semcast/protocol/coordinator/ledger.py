@@ -15,6 +15,7 @@ import msgspec
 from semcast.model.message import ProfileText
 from semcast.protocol.coordinator.deployment import Deployment
 from semcast.protocol.coordinator.roster import Roster
+from semcast.protocol.settings import Settings
 
 
 class Phase(Enum):
@@ -36,11 +37,12 @@ class _Book(msgspec.Struct):
 class Ledger:
     """Reads are of what is durable, unless they say otherwise; a change is read when it is ``committed``."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._book = _Book()
         self._ahead = _Book()
         """The book with all changes that are not durable yet."""
-        self.roster = Roster()
+        self.roster = Roster(settings.roster_log)
         self._waiting: dict[str, object] = {}
         self._writing: dict[str, object] | None = None
         self.batch = 1
@@ -48,9 +50,9 @@ class Ledger:
         self.written = 0
 
     @staticmethod
-    def of(held: Mapping[str, bytes]) -> Ledger:
+    def of(held: Mapping[str, bytes], settings: Settings) -> Ledger:
         """A ledger that begins with what the store holds. In any thread."""
-        found = Ledger()
+        found = Ledger(settings)
         known = {name: msgspec.msgpack.decode(held[name], type=_KINDS[name]) for name in _KINDS if name in held}
         found._start(_Book(**known))
         found.roster.load(held)

@@ -22,7 +22,7 @@ _ROW, _GONE, _GATEWAY, _VERSION = "roster/", "gone/", "gateway/", "version"
 _GROUP = 250
 """Changes that are written together, at most: more would keep the event loop for too long."""
 _KEPT = 10_000
-"""Changes that are remembered, and profiles that have gone."""
+"""Changes that are remembered at most, and profiles that have gone."""
 
 
 class Holding(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -106,7 +106,9 @@ class _Group:
 class Roster:
     """Reads are of what is durable; ``take`` and ``expire`` are ahead of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = _KEPT) -> None:
+        """``kept``: changes that are remembered, so that a source that is a little behind hears of these alone."""
+        self._kept = kept
         self._begin()
 
     def _begin(self) -> None:
@@ -177,8 +179,8 @@ class Roster:
         """
         gone = [version for version, _, entry in log if entry is None]
         self._known_since = gone[0] - 1 if len(gone) >= _KEPT else 0
-        recent = [change for change in log if change[0] > self._known_since][-_KEPT:]
-        if len(recent) == _KEPT:
+        recent = [change for change in log if change[0] > self._known_since][-self._kept :]
+        if len(recent) == self._kept:
             self._known_since = recent[0][0] - 1
         for version, name, entry in recent:
             profile, gateways = (entry.profile, entry.gateways) if entry is not None else (None, ())
@@ -313,7 +315,7 @@ class Roster:
         for profile, entry in group.entries.items():
             self._put(profile, entry)
         self._log.extend(group.log)
-        while len(self._log) > _KEPT:
+        while len(self._log) > self._kept:
             self._known_since = self._log.popleft().version
         self.version, self.digest = group.version, group.digest
         self._stands |= group.stands

@@ -35,7 +35,8 @@ class Tenure:
     """
 
     def __init__(self, who: str, settings: Settings, begins: Step, resumes: Callable[[float], None]) -> None:
-        self.ledger = Ledger()
+        self.ledger = Ledger(settings)
+        self._settings = settings
         self._lead = Leadership(who, settings)
         self._begins, self._resumes = begins, resumes
         self._numbers = 0
@@ -82,7 +83,7 @@ class Tenure:
                 return self._lead_answered(number, term, now)
             case StoreRead(number, values, ledger) if number == self._reading:
                 self._reading, self._knows = None, True
-                self.ledger.adopt(ledger if ledger is not None else Ledger.of(values))
+                self.ledger.adopt(ledger if ledger is not None else Ledger.of(values, self._settings))
                 return self.when_leading(self._begins, now)
             case StoreCommitted(number) if number == self._committing:
                 self._committing = None

@@ -48,8 +48,6 @@ from semcast.protocol.wire.frames import (
     Tally,
 )
 
-_ADMITTED = 24
-"""Subscriptions that are taken up in one turn."""
 _ARRIVING, _AGAIN_S = 10_000, 10
 """Subscriptions that may wait to be taken up; more would wait for longer than clients have patience. And how long it
 takes until there is room again, about."""
@@ -327,7 +325,7 @@ class Gateway:
         commands: list[Command] = []
         come: list[tuple[Session, str]] = []
         tops = self._tops()
-        for _ in range(min(_ADMITTED, len(self._arriving))):
+        for _ in range(min(self._settings.admitted, len(self._arriving))):
             _, (client, attach) = self._arriving.popitem(last=False)
             try:
                 session = self._taken_up(attach, client, tops, now)
