@@ -16,10 +16,13 @@ from tests.history.records import Recorder
 from tests.live.overlays import until
 
 STREAM = "quotes"
+ALL = "*"
+"""Stands for all keys."""
 
 
 def profile_of(key: str) -> str:
-    return f"symbol = '{key}' AND price >= 0"
+    """That of all keys covers all others."""
+    return "price >= 0" if key == ALL else f"symbol = '{key}' AND price >= 0"
 
 
 class KeyedMessages:
@@ -42,6 +45,7 @@ class KeyedMessages:
         publisher = self._publishers[number % len(self._publishers)]
         name = str(number)
         self.said[key].append(name)
+        self.said[ALL].append(name)
         self._recorder.publish(publisher.source, name)
         message = self._client.message(STREAM, {"symbol": key, "price": float(number)})
         receipt = await publisher.put(message)

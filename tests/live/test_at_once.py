@@ -94,7 +94,7 @@ async def _settled(asking: Client) -> dict[str, object]:
             status = await asking.ask("status")
             plan = Plan.from_json(json.dumps(await asking.ask("plan")))
             reached = {broker for channel in plan.channels for edge in channel.tree for broker in edge}
-            if GATEWAYS <= reached and status["phase"] == "settled" and status["notes"] == before["notes"]:
+            if reached >= GATEWAYS and status["phase"] == "settled" and status["notes"] == before["notes"]:
                 return status
 
 
