@@ -143,7 +143,7 @@ class KeyedAudience:
 
     async def judged(self, checker: Checker, patience_s: float = 60.0) -> None:
         """Wait until everybody has what he is owed, and have the history decide whether that was all of it, once."""
-        await until(lambda: not self.missing(), patience_s)
+        await until(lambda: not self.missing(), patience_s, every_s=0.3)
         await asyncio.sleep(1.0)
         for key, profile in self._profiles.items():
             self._recorder.matches(profile, self._messages.said[key])
