@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import semcast
-from semcast.client import Client
 from semcast.client.many import Subscriptions
-from semcast.planning.plan import Plan
 from semcast.server.serve import run
 from tests.live.deployments import opened
 from tests.live.keyed import STREAM, profile_of
+from tests.live.members import settled
 from tests.pipeline.overlays import running
 
 pytestmark = pytest.mark.system
@@ -52,7 +51,7 @@ def test_a_thousand_over_all_gateways_are_live_and_no_broker_is_missed(addresses
 async def _all_are_live(addresses: dict[str, str], gateways: list[str], name: str) -> None:
     loop = asyncio.get_running_loop()
     async with semcast.connect(addresses["c0"]) as asking:
-        before = await _settled(asking)
+        before = await settled(asking.ask, GATEWAYS)
         clients = [await opened(addresses[gateway]) for gateway in gateways]
         keys = [f"{name}-{n}" for n in range(MANY)]
         shares = [keys[at :: len(clients)] for at in range(len(clients))]
@@ -84,23 +83,8 @@ async def _all_are_live(addresses: dict[str, str], gateways: list[str], name: st
             await client.close()
 
 
-async def _settled(asking: Client) -> dict[str, object]:
-    """The coordinator's status once its plan leads to all gateways, and it has decided nothing new for a while."""
-    status: dict[str, object] = await asking.ask("status")
-    async with asyncio.timeout(60):
-        while True:
-            before = status
-            await asyncio.sleep(1.5)
-            status = await asking.ask("status")
-            plan = Plan.from_json(json.dumps(await asking.ask("plan")))
-            reached = {broker for channel in plan.channels for edge in channel.tree for broker in edge}
-            if reached >= GATEWAYS and status["phase"] == "settled" and status["notes"] == before["notes"]:
-                return status
-
-
-def _disturbed(status: dict[str, object]) -> dict[str, int]:
-    notes: dict[str, int] = status["notes"]  # type: ignore[assignment]
-    return {what: notes.get(what, 0) for what in DISTURBED}
+def _disturbed(status: dict[str, Any]) -> dict[str, int]:
+    return {what: status["notes"].get(what, 0) for what in DISTURBED}
 
 
 async def _given(subscriptions: Subscriptions, count: int) -> Counter[str]:
