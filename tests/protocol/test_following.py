@@ -9,11 +9,13 @@ import pytest
 
 from semcast.model.message import Message
 from semcast.protocol.filters import Filter
+from semcast.protocol.roster_digest import fingerprint
 from semcast.protocol.source import followed_plan as following
 from semcast.protocol.source.followed_plan import Following, following_of
 from semcast.protocol.source.followed_roster import FollowedRoster
 from semcast.protocol.stores import AWAY
-from tests.protocol.playbook import KEY, OTHER, changes_to, planned, switch
+from semcast.protocol.wire.frames import RosterChange, RosterChanges, RosterPiece
+from tests.protocol.playbook import KEY, OTHER, changes_to, planned, switch, topic
 
 PROFILES = {"a": ("g0",), "b": ("g1",), "a/b": ("g1",)}
 
@@ -58,3 +60,20 @@ def test_routes_are_forgotten_when_there_are_too_many_and_found_again(monkeypatc
         assert [plan.route(messages(topic))[0] for topic in TOPICS] == alone
         assert sum(map(len, plan._known)) <= 2
     assert plan.route(messages(*TOPICS)) == alone
+
+
+def test_a_snapshot_repairs_what_was_damaged_in_place_for_good() -> None:
+    roster = FollowedRoster()
+    first, second, third = topic("a"), topic("b"), topic("c")
+    known = RosterChange("a", first, (0,)), RosterChange("b", second, (1,))
+    digest = fingerprint("a", first, ["g0"]) + fingerprint("b", second, ["g1"])
+    assert roster.change(RosterChanges(1, 0, 2, ("g0", "g1"), known, digest % 2**64))
+    roster._entries["a"] = topic("elsewhere"), 2
+    digest -= fingerprint("a", first, ["g0"])
+    assert not roster.change(RosterChanges(1, 2, 3, (), (RosterChange("a", None, ()),), digest % 2**64))
+    roster._entries["b"] = topic("elsewhere"), 1
+    assert roster.piece(RosterPiece(1, 1, 0, 3, ("g1",), (RosterChange("b", second, (0,)),), last=True))
+    digest += fingerprint("c", third, ["g0"])
+    assert roster.change(RosterChanges(1, 3, 4, ("g0",), (RosterChange("c", third, (0,)),), digest % 2**64))
+    assert list(roster.profiles()) == [("b", second, ("g1",)), ("c", third, ("g0",))]
+    assert (+roster.held, roster.astray, roster.digest) == ({"g0": 1, "g1": 1}, 1, digest % 2**64)

@@ -92,11 +92,14 @@ class FollowedRoster:
         if said.place == snapshot.place:
             snapshot.place += 1
             self._apply(said.changes, said.gateways, said.version)
-            snapshot.seen.update(change.name for change in said.changes)
+            for change in said.changes:
+                snapshot.take(change, [said.gateways[place] for place in change.gateways])
             if said.last:
                 for name in [name for name in self._entries if name not in snapshot.seen]:
                     self._set(name, None, 0)
                 self.version, self._snapshot, self._taken = said.version, None, number
+                # What was kept up change by change may have gone wrong with the entries: it begins again with them.
+                self.digest, self.held = snapshot.digest, snapshot.held
         return True
 
     def _apply(self, changes: Sequence[RosterChange], gateways: Sequence[str], version: int) -> None:
@@ -126,7 +129,7 @@ class FollowedRoster:
                 self.matching.remove(name)
             now = 0
         else:
-            profile = before[0] if before is not None else profile
+            profile = before[0] if before is not None and before[0] == profile else profile
             named = self._named(mask)
             self._entries[name] = profile, mask
             self.matching.add(name, profile)
@@ -192,3 +195,11 @@ class _Snapshot:
         self.number = number
         self.place = 0
         self.seen: set[str] = set()
+        self.digest = 0
+        self.held: Counter[str] = Counter()
+
+    def take(self, change: RosterChange, gateways: Sequence[str]) -> None:
+        self.seen.add(change.name)
+        if change.profile is not None and gateways:
+            self.digest = replaced(self.digest, 0, fingerprint(change.name, change.profile, gateways))
+            self.held.update(gateways)
