@@ -51,6 +51,7 @@ _LOADING: dict[str, tuple[str, ...]] = {
     "CPU µs each at the coordinator": (_F, "cpu_us_per_subscription", "coordinator"),
     "turns above 20 ms": (_F, "turns", "long"),
     "plans made meanwhile": ("plans_meanwhile",),
+    "load average before": ("load_average",),
 }
 _PUBLISHING: dict[str, tuple[str, ...]] = {
     "messages per second, at most": ("publishing", "flood", "most_hz"),

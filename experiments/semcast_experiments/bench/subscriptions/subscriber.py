@@ -72,7 +72,8 @@ class Subscriber:
         return len(self._ages_ms)
 
     async def churn(self, rate_hz: float, seconds: float) -> dict[str, Any]:
-        """Begin so many subscriptions a second, and end as many of those that have been live for a second."""
+        """Begin so many subscriptions a second, and end each when it is live and about a second old."""
+        lives_s = min(1.0, seconds / 4)
         begun_at = time.perf_counter()
         live_ms: list[float] = []
         going: deque[tuple[float, asyncio.Task[Subscription]]] = deque()
@@ -82,7 +83,7 @@ class Subscriber:
             while begun < rate_hz * (now - begun_at):
                 going.append((now, asyncio.create_task(self._timed(live_ms))))
                 begun += 1
-            while going and going[0][0] < now - 1 and going[0][1].done():
+            while going and going[0][0] < now - lives_s and going[0][1].done():
                 task = asyncio.create_task(going.popleft()[1].result().close())
                 ending.add(task)
                 task.add_done_callback(ending.discard)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -76,6 +77,7 @@ class Trial:
             "clients": self._population.clients,
             "subscriptions": self._population.subscriptions,
             "gateways": list(GATEWAYS),
+            "load_average": round(os.getloadavg()[0], 1),
         }
         found |= self._load()
         self._say(f"{self._population.subscriptions:,} subscriptions: publishing and churn")
@@ -187,8 +189,8 @@ class Trial:
         return len(ages), ages
 
     def _checked(self) -> dict[str, int]:
-        """Publish some more: does everybody get everything, once?"""
-        sent = self._publisher.ask("once", count=self._size.checked)["sent"]
+        """Publish some more: does everybody get everything, once? The message of the source's restart counts too."""
+        sent = 1 + self._publisher.ask("once", count=self._size.checked)["sent"]
         delivered, _ = self._delivered(sent)
         time.sleep(0.2)
         again = sum(self._all("count"))  # what comes twice comes later
