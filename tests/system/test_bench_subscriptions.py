@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ import numpy as np
 import pytest
 
 from semcast_experiments.bench.subscriptions.overlay import GATEWAYS
+from semcast_experiments.bench.subscriptions.peers import peers
+from semcast_experiments.bench.subscriptions.population import Population
 from tests.system.benches import bench
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
@@ -41,6 +45,23 @@ def test_all_go_live_get_everything_and_the_figures_follow_from_the_readings(tmp
     page = (tmp_path / "subscriptions.md").read_text()
     assert "| live per second |" in page
     assert "coordinator killed: seconds until one more is live" in page
+
+
+def test_peers_take_all_subscriptions(require_program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.environ["PATH"] + ":/usr/sbin")
+    for program in ("nats-server", "mosquitto"):
+        require_program(program)
+    said: list[str] = []
+    found = peers(Population(3000, 2, 1), said.append)
+    assert [one["peer"] for one in found] == ["nats-server", "mosquitto"]
+    for one in found:
+        assert (one["subscriptions"], one["connections"]) == (6000, 2 * len(GATEWAYS))
+        assert one["per_second"] == pytest.approx(6000 / one["seconds"], rel=0.01)
+        before, after = one["rss_bytes"]
+        assert after > before
+        assert one["bytes_per_subscription"] == pytest.approx((after - before) / 6000, abs=0.1)
+        assert one["version"][0].isdigit()
+    assert not any("!!!" in line for line in said)
 
 
 def _check_costs(trial: dict[str, Any]) -> None:
