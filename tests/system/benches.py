@@ -40,10 +40,10 @@ def check_deliveries(contenders: dict[str, Record], receivers: int) -> None:
             assert one["delivered"] == one["sent"] * receivers, name
 
 
-def bench(name: str, folder: Path, **environment: str) -> tuple[dict[str, Any], str]:
+def bench(name: str, folder: Path, *options: str, **environment: str) -> tuple[dict[str, Any], str]:
     out = folder / f"{name}.json"
     done = subprocess.run(
-        [sys.executable, "-m", "semcast", "bench", name, "--quick", "--json", "--out", str(out)],
+        [sys.executable, "-m", "semcast", "bench", name, "--quick", "--json", "--out", str(out), *options],
         capture_output=True, text=True, timeout=280, cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join((f"{ROOT}/src", f"{ROOT}/experiments")), **environment},
     )  # fmt: skip

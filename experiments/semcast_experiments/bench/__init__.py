@@ -13,6 +13,7 @@ from semcast_experiments.bench.mixed import run_mixed
 from semcast_experiments.bench.pipeline import PIPELINE_PARTS, run_pipeline
 from semcast_experiments.bench.schemes import run_schemes
 from semcast_experiments.bench.semantic import run_semantic
+from semcast_experiments.bench.subscriptions import run_subscriptions
 from semcast_experiments.bench.topics import run_topics
 from semcast_experiments.bench.trees import run_trees
 from semcast_experiments.bench.xpath import run_xpath
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "schemes": run_schemes,
     "pipeline": run_pipeline,
     "semantic": run_semantic,
+    "subscriptions": run_subscriptions,
     "topics": run_topics,
     "trees": run_trees,
     "xpath": run_xpath,
@@ -47,6 +49,7 @@ __all__ = [
     "run_publish",
     "run_schemes",
     "run_semantic",
+    "run_subscriptions",
     "run_topics",
     "run_trees",
     "run_xpath",

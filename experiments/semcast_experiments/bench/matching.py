@@ -60,12 +60,16 @@ QUICK = Size(20, 16_384, 512, 0.1, 2, ("W1",), (), 1_000_000, 512, 0.5, 2, 2_000
 
 @dataclass(frozen=True)
 class Options:
-    """``only`` names the workloads to run; empty means all. ``profiles``: how many, where a benchmark asks."""
+    """``only`` names the workloads to run; empty means all. ``profiles``: how many, where a benchmark asks.
+
+    ``populations``: how many subscriptions, for the benchmark of that name.
+    """
 
     only: tuple[str, ...] = ()
     quick: bool = False
     seed: int = 1
     profiles: tuple[int, ...] = ()
+    populations: tuple[int, ...] = ()
 
 
 def run_matching(options: Options, say: Say) -> dict[str, Any]:

@@ -19,8 +19,8 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Which: forward, matching, mixed, mqtt, pipeline, publish, schemes, semantic, topics, trees, xpath. "
-            "Default: all.",
+            help="Which: forward, matching, mixed, mqtt, pipeline, publish, schemes, semantic, subscriptions, topics, "
+            "trees, xpath. Default: all.",
             show_default=False,
         ),
     ] = None,
@@ -40,6 +40,15 @@ def bench(
             metavar="N",
             min=1,
             help="How many profiles (schemes, semantic, xpath); may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    populations: Annotated[
+        str | None,
+        typer.Option(
+            "--populations",
+            metavar="N,N,…",
+            help="How many subscriptions (subscriptions), for example 1000,10000.",
             show_default=False,
         ),
     ] = None,
@@ -82,6 +91,10 @@ def bench(
 
     **semantic** finds the ports of a packet at a router with 10,000 interests, next to testing each of them.
 
+    **subscriptions** gives an overlay of real processes with four gateways 1,000 to 1,000,000 subscriptions: how fast
+    they are live, what one more takes, memory and CPU at each member, churn while messages are published, and members
+    that are killed; beside nats-server and mosquitto with as many plain topics, where they are installed.
+
     **topics** repeats the evaluation of the paper on hierarchical streaming, and leaves its plots in
     build/bench/topics.
 
@@ -100,11 +113,16 @@ def bench(
         raise SemcastError("--out names one file: run one benchmark at a time")
     files = {name: _writable(out or Path("build", "bench", f"{name}.json")) for name in chosen}
     parts = _parts(chosen, PARTS, only or [])
+    counts = _counts(populations)
     reports = {}
     for name, file in files.items():
-        options = Options(parts[name], quick, seed, tuple(profiles or ()))
+        options = Options(parts[name], quick, seed, tuple(profiles or ()), counts)
         reports[name] = BENCHMARKS[name](options, render.say)
         file.write_text(json_.dumps(reports[name], indent=2, ensure_ascii=False) + "\n")
+        if name == "subscriptions":
+            from semcast_experiments.cli.render_subscriptions import markdown
+
+            file.with_suffix(".md").write_text(markdown(reports[name]))
     if json:
         render.data(reports[chosen[0]] if len(chosen) == 1 else reports)
     else:
@@ -115,7 +133,7 @@ def bench(
     for name, report in reports.items():
         met = [target["met"] for target in report["targets"] if target["met"] is not None]
         targets = f"{met.count(True)} of {len(met)} targets met, " if met else ""
-        unmatched = ("forward", "mqtt", "pipeline", "publish", "schemes", "topics", "trees")
+        unmatched = ("forward", "mqtt", "pipeline", "publish", "schemes", "subscriptions", "topics", "trees")
         equal = "all match sets equal, " if name not in unmatched else ""
         render.say(f"{name}: {equal}{targets}{report['seconds']:.0f} s, written to {files[name]}")
 
@@ -127,6 +145,15 @@ def _parts(chosen: list[str], known: dict[str, tuple[str, ...]], only: list[str]
         if part not in there:
             raise SemcastError(f"there is no workload {part!r}; there is {', '.join(there) or 'only the whole'}")
     return {name: tuple(part for part in known.get(name, ()) if part in only) for name in chosen}
+
+
+def _counts(text: str | None) -> tuple[int, ...]:
+    """``1000,10000`` as numbers; none: those that the benchmark has."""
+    try:
+        found = tuple(int(part.replace("_", "")) for part in text.split(",")) if text else ()
+    except ValueError:
+        raise SemcastError(f"--populations {text!r}: write numbers with commas, for example 1000,10000") from None
+    return found
 
 
 def _writable(file: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from semcast.cli import render
+from semcast_experiments.cli.render_subscriptions import tables, target_cells
 
 _COLUMNS = ("", "µs per message", "ratio")
 _SPARK_COLUMNS = ("", "µs per message", "ratio", "CPU µs", "ratio")
@@ -27,6 +28,9 @@ def show(report: dict[str, Any]) -> None:
     if report["benchmark"] == "schemes":
         show_schemes(report)
         return
+    if report["benchmark"] == "subscriptions":
+        show_subscriptions(report)
+        return
     for line in report["note"]:
         render.stdout.print(f"- {line}", markup=False, soft_wrap=True)
     if not report["quick"]:
@@ -43,6 +47,14 @@ def show_matching(report: dict[str, Any]) -> None:
         title = f"{name} inside Spark on local[2], by slope"
         render.table(title, _SPARK_COLUMNS, _rows(found, ("wall", "cpu")), render.stdout)
     _figures(report)
+    if not report["quick"]:
+        _targets(report["targets"])
+
+
+def show_subscriptions(report: dict[str, Any]) -> None:
+    """A column per population, then stages, peers and targets."""
+    for title, columns, rows in tables(report):
+        render.table(title, columns, rows, render.stdout)
     if not report["quick"]:
         _targets(report["targets"])
 
@@ -165,11 +177,7 @@ def _figures(report: dict[str, Any]) -> None:
 
 
 def _targets(targets: list[dict[str, Any]]) -> None:
-    rows = []
-    for target in targets:
-        wanted = f"≥ {target['at_least']:,}" if target["at_least"] is not None else f"≤ {target['at_most']:,}"
-        met = {True: "met", False: "missed", None: "not measured"}[target["met"]]
-        rows.append([target["target"], wanted, _number(target["measured"]), met])
+    rows = [[target["target"], *target_cells(target)] for target in targets]
     render.table("Targets", ("", "wanted", "measured", ""), rows, render.stdout)
 
 
