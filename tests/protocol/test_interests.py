@@ -158,10 +158,10 @@ def test_another_bound_is_news_to_the_coordinator_and_the_profile_stays_live(int
 def test_many_changes_travel_in_frames_of_bounded_size_and_not_all_at_once() -> None:
     interests = made(*[topic(f"t{number}") for number in range(9000)])
     frames = [frame for _, frame in interests.says(["c"], 0.0)]
-    assert [frame.first for frame in frames] == list(range(1, 4001, 500))
+    assert [frame.first for frame in frames] == list(range(1, 4001, 250))
     assert interests.says(["c"], 0.0) == []
     interests.note(Noted(1, 1, 2500), "c")
-    assert [frame.first for _, frame in interests.says(["c"], 0.1)] == list(range(4001, 6501, 500))
+    assert [frame.first for _, frame in interests.says(["c"], 0.1)] == list(range(4001, 6501, 250))
 
 
 def test_twenty_thousand_that_lived_on_one_move_some_at_a_time(interests: InterestSet) -> None:
