@@ -71,7 +71,8 @@ def test_a_large_population_has_several_clients_for_a_profile() -> None:
 
 
 def _reading(rss: int, cpu_s: float, long_turns: int = 0) -> dict[str, Any]:
-    return {"rss_bytes": rss, "cpu_s": cpu_s, "turns": 100, "long_turns": long_turns, "longest_turn_ms": 12.34}
+    found = {"rss_bytes": rss, "cpu_s": cpu_s, "waited_s": cpu_s / 4, "turns": 100}
+    return {**found, "long_turns": long_turns, "longest_turn_ms": 12.34}
 
 
 def _readings(rss: int, cpu_s: float, long_turns: int = 0) -> dict[str, Any]:
@@ -119,6 +120,7 @@ def test_figures_are_per_subscription_where_it_is_known() -> None:
     assert found["bytes_per_subscription"] == {"gateway": 40.0, "source": 100.0, "coordinator": 100.0}
     assert found["cpu_us_per_subscription"] == {"gateway": 44.0, "source": 110.0, "coordinator": 110.0}
     assert found["single_ms"] == {"count": 3, "p50": 20.0, "p99": 29.8, "max": 30.0}
+    assert (found["waited_over_cpu"], found["waited_over_cpu_in_churn"]) == (0.25, None)
     assert found["turns"]["long"] == 6
     assert found["turns_in_churn"]["long"] == 18
     assert (found["churn_over_calm"], found["memory_in_churn"], found["lost"]) == (2.5, 1.05, 1)

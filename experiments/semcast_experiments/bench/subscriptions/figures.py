@@ -38,6 +38,8 @@ def figures(trial: dict[str, Any]) -> dict[str, Any]:
         "single_ms": spread(stages[-1]["single_ms"]),
         "bytes_per_subscription": _bytes(trial),
         "cpu_us_per_subscription": _cpu_us(trial),
+        "waited_over_cpu": _waited(trial["before"], stages[-1]["readings"]),
+        "waited_over_cpu_in_churn": _waited(publishing["churn"]["readings"][0], publishing["churn"]["readings"][-1]),
         "turns": _turns(trial["before"], stages[-1]["readings"]),
         "turns_in_churn": _turns(publishing["churn"]["readings"][0], publishing["churn"]["readings"][-1]),
         "churn_over_calm": _ratio(publishing["churn"]["durable_ms"]["p99"], publishing["calm"]["durable_ms"]["p99"]),
@@ -85,6 +87,12 @@ def _cpu_us(trial: dict[str, Any]) -> dict[str, float]:
         used = sum(last["readings"][name]["cpu_s"] - trial["before"][name]["cpu_s"] for name in names)
         found[role] = round(1e6 * used / (last["through"] * each), 1)
     return found
+
+
+def _waited(before: dict[str, Any], after: dict[str, Any]) -> float | None:
+    """How long members waited for a processor, over how long they had one: above 1, the machine is measured."""
+    waited, used = (sum(after[name][key] - before[name][key] for name in after) for key in ("waited_s", "cpu_s"))
+    return _ratio(waited, used)
 
 
 def _turns(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,8 @@ class Reading:
 
     rss_bytes: int
     cpu_s: float
+    waited_s: float
+    """Seconds that its threads were ready and did not run, since the machine had others to serve."""
     turns: int
     long_turns: int
     """Turns of its event loop that took more than 20 ms of CPU."""
@@ -98,6 +100,7 @@ class Overlay:
         return Reading(
             pages * os.sysconf("SC_PAGE_SIZE"),
             (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"),
+            sum(int(task.read_text().split()[1]) for task in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9,
             turns,
             turns - short,
             1000 * counted["semcast_turn_longest_seconds"],

@@ -72,7 +72,10 @@ class Subscriber:
         return len(self._ages_ms)
 
     async def churn(self, rate_hz: float, seconds: float) -> dict[str, Any]:
-        """Begin so many subscriptions a second, and end each when it is live and about a second old."""
+        """Begin so many subscriptions a second, and end each when it is live and about a second old.
+
+        Where the overlay cannot keep up, fewer begin: no more than a second's worth wait to be live.
+        """
         lives_s = min(1.0, seconds / 4)
         begun_at = time.perf_counter()
         live_ms: list[float] = []
@@ -80,7 +83,7 @@ class Subscriber:
         ending: set[asyncio.Task[None]] = set()
         begun = ended = 0
         while (now := time.perf_counter()) - begun_at < seconds:
-            while begun < rate_hz * (now - begun_at):
+            while begun < rate_hz * (now - begun_at) and begun - len(live_ms) < rate_hz:
                 going.append((now, asyncio.create_task(self._timed(live_ms))))
                 begun += 1
             while going and going[0][0] < now - lives_s and going[0][1].done():

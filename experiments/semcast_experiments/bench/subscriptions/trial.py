@@ -146,6 +146,7 @@ class Trial:
         flood = self._publisher.ask("flood", seconds=size.flood_s, under_way=size.under_way)
         delivered, _ = self._delivered(flood["sent"])
         most_hz = flood["sent"] / (time.perf_counter() - begun)
+        self._say(f"at most {most_hz:,.0f} messages per second; half of it, without churn and with it")
         found: dict[str, Any] = {
             "flood": {"sent": flood["sent"], "delivered": delivered, "most_hz": round(most_hz, 1)},
             "rate_hz": round(most_hz / 2, 1),
@@ -159,6 +160,7 @@ class Trial:
         about = meanwhile()
         published = self._publisher.answer()
         delivered, ages_ms = self._delivered(published["sent"])
+        self._say(f"{published['sent']:,} messages sent, {delivered:,} delivered")
         return {
             "sent": published["sent"],
             "sent_hz": round(published["sent"] / published["seconds"], 1),
