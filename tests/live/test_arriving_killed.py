@@ -69,7 +69,7 @@ async def _killed_while_they_arrive(up: Deployment, role: str, arrivals: Arrival
     rng = np.random.default_rng(7)
     messages.begin(lambda: keys[rng.integers(len(keys))], arrivals.rate_hz)
     arriving = asyncio.create_task(audience.arrive(clients, keys, arrivals.seconds))
-    await until(lambda: len(audience.live) >= len(keys) // 4, every_s=0.01)
+    await until(lambda: len(audience.live) >= len(keys) // 4, arrivals.patience_s, every_s=0.01)
     assert len(audience.subscriptions) < len(keys), "nothing is shown where all have come before"
     await up.kill(victim)
     await arriving

@@ -60,5 +60,8 @@ class Carrier(Protocol):
     def tick(self, now: float) -> list[Command]:
         """Do what time asks for; called last in every tick."""
 
+    def proceed(self, now: float) -> list[Command]:
+        """Go on with what one turn had no time for."""
+
     def conclude(self, now: float) -> list[Command]:
         """Tell others what an event has changed here; called when the event is done."""

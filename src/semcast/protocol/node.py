@@ -118,8 +118,9 @@ class Node:
                 return self._settled(self._tick(now), now)
             case Synced(through) if self.source is not None:
                 return self._settled(self._synced(self.source, through, now), now)
-            case Continued() if self.gateway is not None:
-                return self._settled(self.gateway.proceed(now), now)
+            case Continued():
+                proceeded = self.gateway.proceed(now) if self.gateway is not None else []
+                return self._settled(proceeded + self._carrier.proceed(now), now)
             case Congested(to):
                 self.broker.congested.add(to)
             case Relieved(to):

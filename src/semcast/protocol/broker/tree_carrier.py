@@ -164,7 +164,11 @@ class TreeCarrier:
         return broker.acks.upwards(broker.tables)
 
     def tick(self, now: float) -> list[Command]:
-        return []
+        return self.proceed(now)  # a driver that could write nothing for a while may have forgotten that it was asked
+
+    def proceed(self, now: float) -> list[Command]:
+        source = self._source
+        return source.outlet.proceed(source.sent) if source is not None else []
 
     def conclude(self, now: float) -> list[Command]:
         return []

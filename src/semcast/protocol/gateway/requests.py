@@ -37,6 +37,8 @@ class Requests:
         # An answer to a question from before a crash must not be taken for one to a new question.
         self._number = incarnation << 32
         self._open: dict[tuple[str, str | None], Request] = {}
+        self._numbered: dict[tuple[str, int], Request] = {}
+        """The same by source and number: there may be thousands."""
 
     def fetch(self, inbox: Inbox, now: float) -> list[Command]:
         """Ask for what an inbox misses."""
@@ -63,12 +65,15 @@ class Requests:
             return None
         again = self._settings.resend_s
         pause_s = again if known is None else min(2 * known.pause_s, _LONGEST * again)
+        if known is not None:
+            del self._numbered[where[0], known.number]
         self._number += 1
-        self._open[where] = Request(self._number, now, pause_s, where[1])
-        return self._open[where]
+        request = self._open[where] = Request(self._number, now, pause_s, where[1])
+        self._numbered[where[0], request.number] = request
+        return request
 
     def _find(self, source: str, number: int) -> Request | None:
-        return next((r for (of, _), r in self._open.items() if of == source and r.number == number), None)
+        return self._numbered.get((source, number))
 
     def came(self, repair: Repair) -> Request | None:
         """A part of an answer; None where nobody waits for it."""
@@ -84,4 +89,5 @@ class Requests:
         if request is None or len(request.found) != caught.sent:
             return None
         del self._open[caught.source, request.session]
+        del self._numbered[caught.source, request.number]
         return request

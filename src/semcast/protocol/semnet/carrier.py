@@ -69,6 +69,9 @@ class RouterCarrier:
     def tick(self, now: float) -> list[Command]:
         return self._routed(self.router.handle(Tick(), now))
 
+    def proceed(self, now: float) -> list[Command]:
+        return []
+
     def conclude(self, now: float) -> list[Command]:
         """Have the router want what the clients here want, where that has changed."""
         if self._door is None or self._door.interests.serial == self._serial:

@@ -18,6 +18,7 @@ from semcast.protocol.contract import Command, Send, Sync
 from semcast.protocol.filters import Filter
 from semcast.protocol.settings import Settings
 from semcast.protocol.source.ageing import Ageing
+from semcast.protocol.source.fills import Fills
 from semcast.protocol.source.followed_plan import Following, RosterFollowing, following_of
 from semcast.protocol.source.followed_roster import FollowedRoster
 from semcast.protocol.source.outlet import Carried, Outgoing
@@ -118,6 +119,7 @@ class PlannedOutlet:
         self._ingested = int(notes.get(_INGESTED) or 0)
         """A pipeline is through with what waited for it, through here."""
         self._repairs = Repairs(me, log, incarnation, settings)
+        self._fills = Fills(me, log, incarnation, settings)
 
     @property
     def epoch(self) -> int:
@@ -429,8 +431,12 @@ class PlannedOutlet:
         )
 
     def fill(self, fill: Fill, sent: int) -> list[Command]:
-        """Give a gateway what a profile matched before it was subscribed there."""
-        return self._repairs.fill(fill, sent)
+        """Give a gateway what a profile matched before it was subscribed there, now or in later turns."""
+        return self._fills.ask(fill, sent)
+
+    def proceed(self, sent: int) -> list[Command]:
+        """Go on with what gateways asked for and one turn had no time for."""
+        return self._fills.proceed(sent)
 
 
 def _columns(records: Iterable[Record]) -> tuple[tuple[int, ...], tuple[bytes, ...]]:

@@ -1,27 +1,15 @@
-"""Answers from the log: what a gateway misses, and what a profile matched before it was subscribed."""
+"""Answers from the log: what a gateway misses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
-from semcast.model.message import ProfileText, unpacked
 from semcast.protocol.contract import Command, Send
-from semcast.protocol.filters import Filter
 from semcast.protocol.settings import Settings
+from semcast.protocol.source.log_answers import MOST_BYTES, SCANNED, present, repairs, together
 from semcast.protocol.stores import Log, Record
-from semcast.protocol.wire.frames import Caught, Fetch, Fill, Key, Repair
-from semcast.protocol.wire.framing import fitting
-
-_MOST_BYTES = 8 * 1024 * 1024  # of an answer, but for the last message
-_SCANNED = 16  # records looked at per record that may be sent: an answer takes bounded time
-
-
-@lru_cache(maxsize=256)
-def _matching(profile: ProfileText) -> Filter[int]:
-    return Filter({0: profile})
-
+from semcast.protocol.wire.frames import Caught, Fetch, Key
 
 Stand = tuple[int, int, tuple[tuple[Key, int], ...], int, int]
 """Of a source: its plan and since when, its counts for a gateway, the roster's version and since when."""
@@ -69,22 +57,10 @@ class Repairs:
             self._source, fetch.request, self._incarnation, fetch.first, found.through, len(found.records),
             found.lost, more, epoch, since, () if more else counts, *version,
         )  # fmt: skip
-        return [*self._sent(fetch.gateway, fetch.request, found.records), Send(fetch.gateway, caught)]
-
-    def fill(self, fill: Fill, sent: int) -> list[Command]:
-        """All that a profile matches."""
-        matching = _matching(fill.profile)
-
-        def wanted(records: list[Record]) -> list[Record]:
-            matched = matching.match([unpacked(record.body) for record in records])
-            return [record for record, names in zip(records, matched, strict=True) if names and record.epoch]
-
-        found = self._read(fill.first, self._log.trimmed, sent, fill.credit, wanted)
-        caught = Caught(
-            self._source, fill.request, self._incarnation, fill.first, found.through, len(found.records),
-            found.lost, found.more,
-        )  # fmt: skip
-        return [*self._sent(fill.gateway, fill.request, found.records), Send(fill.gateway, caught)]
+        return [
+            *repairs(self._source, fetch.gateway, fetch.request, found.records, self._settings.batch),
+            Send(fetch.gateway, caught),
+        ]
 
     def _read(
         self, first: int, gone: int, through: int, credit: int, wanted: Callable[[list[Record]], list[Record]]
@@ -94,42 +70,18 @@ class Repairs:
         ``gone`` is where the log begins. An answer ends before a hole that damage left in the log, and the next one
         names it as lost: it begins there.
         """
-        place = begin = self._present(max(first, gone), through)
+        place = begin = present(self._log, max(first, gone), through)
         lost = begin if begin > first else 0
         found: list[Record] = []
-        left, size = credit * _SCANNED, 0
+        left, size = credit * SCANNED, 0
         while place < through and left > 0:
-            records = _together(place, self._log.read(place, through, min(left, self._settings.batch)))
+            records = together(place, self._log.read(place, through, min(left, self._settings.batch)))
             if not records:
                 break
             for record in wanted(records):
-                if len(found) == credit or (found and size + len(record.body) > _MOST_BYTES):
+                if len(found) == credit or (found and size + len(record.body) > MOST_BYTES):
                     return _Read(found, record.number - 1, True, lost)
                 found.append(record)
                 size += len(record.body)
             place, left = records[-1].number, left - len(records)
         return _Read(found, place, place < through, lost)
-
-    def _present(self, place: int, through: int) -> int:
-        """Where there is a record next behind a position, or nothing any more."""
-        if place >= through:
-            return place
-        following = self._log.read(place, through, 1)
-        return following[0].number - 1 if following else through
-
-    def _sent(self, gateway: str, request: int, records: list[Record]) -> list[Command]:
-        commands: list[Command] = []
-        while records:
-            part = records[: self._settings.batch]
-            part = part[: fitting(len(record.body) for record in part)]
-            numbers, bodies = tuple(record.number for record in part), tuple(record.body for record in part)
-            commands.append(Send(gateway, Repair(self._source, request, numbers, bodies)))
-            records = records[len(part) :]
-        return commands
-
-
-def _together(place: int, records: list[Record]) -> list[Record]:
-    """Those that follow a position without a hole between them."""
-    if not records or records[-1].number == place + len(records):
-        return records
-    return [record for at, record in enumerate(records, place + 1) if record.number == at]
