@@ -10,6 +10,7 @@ from semcast.protocol.wire.frames import (
     AttachMany,
     Beat,
     Caught,
+    Deliver,
     Detach,
     Detached,
     Fetch,
@@ -257,6 +258,15 @@ def test_a_session_that_is_not_live_yet_holds_the_acks(gateway: Node) -> None:
 def test_heartbeats_say_of_which_plans_nothing_is_under_way(gateway: Node) -> None:
     beat = only(tick(gateway, 1), Heartbeat)
     assert (beat.clean, beat.serial, beat.position) == ((("s", 1),), 1, None)
+
+
+def test_sessions_are_served_in_the_order_in_which_they_came_whoever_had_something_first() -> None:
+    node = joined()
+    for name, text in (("x", "a"), ("y", "z")):
+        play(node, ("sub", attach(name, topic(text), ordered=True)))
+    play(node, ("c", live(2)))
+    play(node, ("m", data(11, text="z")), ("m", data(12, text="a")))
+    assert [frame.session for frame in frames(play(node, ("m", tally(12, {0: 2}))), Deliver)] == ["x", "y"]
 
 
 # --- many at once

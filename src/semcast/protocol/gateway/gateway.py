@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from statistics import median_low
 
 import msgspec
@@ -240,7 +241,7 @@ class Gateway:
     def _moved(self, inbox: Inbox) -> list[Command]:
         """Nothing is missing through a later position: what waited for that can go."""
         commands: list[Command] = []
-        for session in self._visits.called():
+        for session in sorted(self._visits.called(), key=_order):
             commands += session.release(inbox.source, inbox.frontier)
         return commands
 
@@ -511,6 +512,9 @@ class Gateway:
         return tuple(
             (source, inbox.clean(self.members.get(source, {}))) for source, inbox in sorted(self.inboxes.items())
         )
+
+
+_order = attrgetter("order")
 
 
 def _goes_on(session: Session, attach: Attach) -> bool:

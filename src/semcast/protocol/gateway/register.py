@@ -20,6 +20,7 @@ class Register:
 
     def __init__(self, notes: Notes, settings: Settings, incarnation: int, near: Container[str], now: float) -> None:
         self.sessions: dict[str, Session] = {}
+        self._opened = 0
         self._notes = notes
         self._settings = settings
         self._incarnation = incarnation
@@ -67,6 +68,8 @@ class Register:
         else:
             session = Session(attach, client, base, self._settings.held, expiry, now)
         session.tops = tops
+        self._opened += 1
+        session.order = known.order if known is not None else self._opened
         self.sessions[attach.session] = session
         return session
 

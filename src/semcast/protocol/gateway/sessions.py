@@ -97,7 +97,7 @@ class Session:
     __slots__ = (
         "_above", "_early", "_early_next", "_have", "_room", "_sent_at", "_unacked", "attach", "away", "base", "before",
         "client", "cursor", "dirty", "expected_delay_ms", "expiry_s", "fitted", "heard_at", "left_over", "live", "next",
-        "positions", "returning", "said", "sequence", "tops", "ways",
+        "order", "positions", "returning", "said", "sequence", "tops", "ways",
     )  # fmt: skip
 
     def __init__(self, attach: Attach, client: str, base: int, room: int, expiry_s: float, now: float) -> None:
@@ -123,6 +123,8 @@ class Session:
         """Per source the highest position that the gateway had heard of when it was asked; what came before went by."""
         self.fitted: tuple[tuple[ProfileText, ...], tuple[ProfileText, ...]] = (), ()
         """What it is known to hold and to need."""
+        self.order = 0
+        """Sessions are served in the order in which they came: a client with several sees one order."""
         self.heard_at = now
         self.dirty = True
         self.expected_delay_ms: float | None = None
