@@ -89,4 +89,4 @@ def _check_messages(trial: dict[str, Any]) -> None:
     assert publishing["churn"]["ended_hz"] > 0
     _, middle, end = (sum(one["rss_bytes"] for one in all.values()) for all in publishing["churn"]["readings"])
     assert found["memory_in_churn"] == pytest.approx(end / middle, abs=0.0001)
-    assert trial["delivered_after_restarts"]["delivered"] == trial["delivered_after_restarts"]["expected"] > 0
+    assert trial["delivered_at_the_end"]["delivered"] == trial["delivered_at_the_end"]["expected"] > 0

@@ -13,7 +13,7 @@ from semcast_experiments.bench.mixed import run_mixed
 from semcast_experiments.bench.pipeline import PIPELINE_PARTS, run_pipeline
 from semcast_experiments.bench.schemes import run_schemes
 from semcast_experiments.bench.semantic import run_semantic
-from semcast_experiments.bench.subscriptions import run_subscriptions
+from semcast_experiments.bench.subscriptions import SUBSCRIPTION_PARTS, run_subscriptions
 from semcast_experiments.bench.topics import run_topics
 from semcast_experiments.bench.trees import run_trees
 from semcast_experiments.bench.xpath import run_xpath
@@ -34,7 +34,12 @@ BENCHMARKS = {
     "trees": run_trees,
     "xpath": run_xpath,
 }
-PARTS = {"matching": tuple(WORKLOADS), "pipeline": PIPELINE_PARTS, "xpath": tuple(SCHEMAS)}
+PARTS = {
+    "matching": tuple(WORKLOADS),
+    "pipeline": PIPELINE_PARTS,
+    "subscriptions": SUBSCRIPTION_PARTS,
+    "xpath": tuple(SCHEMAS),
+}
 """The workloads or parts that a benchmark can be limited to, by name."""
 
 __all__ = [

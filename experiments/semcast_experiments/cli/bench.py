@@ -30,7 +30,7 @@ def bench(
             "--only",
             metavar="WORKLOAD",
             help="Only this workload or part: W1 to W4 of matching, news or auction of xpath, W1, W2, swap, masked, "
-            "semcast or latency of pipeline; may be repeated.",
+            "semcast or latency of pipeline, load, churn or restarts of subscriptions; may be repeated.",
         ),
     ] = None,
     profiles: Annotated[

@@ -16,11 +16,12 @@ def tables(report: dict[str, Any]) -> list[Shown]:
     """A column per population; peers and stages by themselves."""
     trials = report["populations"]
     columns = ["", *(f"{trial['subscriptions']:,}" for trial in trials)]
-    found = [
-        Shown("Subscriptions", columns, _rows(trials, _LOADING)),
-        Shown(f"Publishing, and churn of {report['churn_hz']:g} per second", columns, _rows(trials, _PUBLISHING)),
-        Shown("Members that are killed: seconds", columns, _rows(trials, _RESTARTS)),
-    ]
+    found = [Shown("Subscriptions", columns, _rows(trials, _LOADING))]
+    if any("publishing" in trial for trial in trials):
+        title = f"Publishing, and churn of {report['churn_hz']:g} per second"
+        found.append(Shown(title, columns, _rows(trials, _PUBLISHING)))
+    if any("restarts" in trial for trial in trials):
+        found.append(Shown("Members that are killed: seconds", columns, _rows(trials, _RESTARTS)))
     found += [_stages(trial) for trial in trials if len(trial["stages"]) > 1]
     rows = [
         [f"{one['peer']} {one['version']}", *(number(one[key]) for key in _PEER)]
@@ -87,8 +88,9 @@ def _rows(trials: Sequence[dict[str, Any]], wanted: dict[str, tuple[str, ...]]) 
 
 
 def _at(found: Any, path: tuple[str, ...]) -> Any:
+    """What stands there; None where that part was not measured."""
     for key in path:
-        found = found[key]
+        found = found.get(key) if isinstance(found, dict) else None
     return found
 
 

@@ -18,6 +18,7 @@ from semcast_experiments.bench.subscriptions.peers import _acknowledged, _mqtt_c
 from semcast_experiments.bench.subscriptions.population import MATCHES, Population, beyond, profile
 from semcast_experiments.bench.subscriptions.run import population_of
 from semcast_experiments.bench.subscriptions.trial import marks
+from semcast_experiments.cli.render_subscriptions import markdown
 
 RELATIONAL = semcast.language("relational")
 SCHEMA = semcast.Schema({"symbol": "string", "price": "double", "volume": "long"})
@@ -124,6 +125,23 @@ def test_figures_are_per_subscription_where_it_is_known() -> None:
     assert found["turns"]["long"] == 6
     assert found["turns_in_churn"]["long"] == 18
     assert (found["churn_over_calm"], found["memory_in_churn"], found["lost"]) == (2.5, 1.05, 1)
+
+
+def test_parts_that_were_not_measured_are_left_open() -> None:
+    trial = {key: value for key, value in _trial().items() if key not in ("publishing", "restarts")}
+    trial["figures"] = figures(trial)
+    verdicts = {one["target"]: one["met"] for one in targets([trial], quick=False)}
+    assert verdicts["live per second"] is True
+    assert [what for what, met in verdicts.items() if met is None] == [
+        what for what in verdicts if "churn" in what or "killed" in what
+    ]
+    report = {"populations": [trial], "peers": [], "targets": [], "churn_hz": 500.0, "machine": _MACHINE}
+    page = markdown(report)
+    assert "| live per second | 8,333 |" in page
+    assert "churn" not in page
+
+
+_MACHINE = {"processor": "one", "cores": 1, "load_average": 0.0}
 
 
 def test_targets_are_judged_with_a_hundred_thousand_in_full_runs_only() -> None:

@@ -8,5 +8,6 @@ verdicts of them, so that a reader of the report can do the sums again.
 """
 
 from semcast_experiments.bench.subscriptions.run import run_subscriptions
+from semcast_experiments.bench.subscriptions.trial import PARTS as SUBSCRIPTION_PARTS
 
-__all__ = ["run_subscriptions"]
+__all__ = ["SUBSCRIPTION_PARTS", "run_subscriptions"]

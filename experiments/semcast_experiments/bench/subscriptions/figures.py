@@ -29,8 +29,7 @@ def figures(trial: dict[str, Any]) -> dict[str, Any]:
     seconds = sum(stage["seconds"] for stage in stages)
     live = sum(stage["live"] for stage in stages)
     early, late = _early_and_late(stages, trial["distinct"])
-    publishing = trial["publishing"]
-    return {
+    found = {
         "seconds": round(seconds, 3),
         "per_second": round(live / seconds, 1),
         "burst": {"profiles": stages[0]["through"], "seconds": stages[0]["seconds"]},
@@ -39,12 +38,20 @@ def figures(trial: dict[str, Any]) -> dict[str, Any]:
         "bytes_per_subscription": _bytes(trial),
         "cpu_us_per_subscription": _cpu_us(trial),
         "waited_over_cpu": _waited(trial["before"], stages[-1]["readings"]),
-        "waited_over_cpu_in_churn": _waited(publishing["churn"]["readings"][0], publishing["churn"]["readings"][-1]),
         "turns": _turns(trial["before"], stages[-1]["readings"]),
-        "turns_in_churn": _turns(publishing["churn"]["readings"][0], publishing["churn"]["readings"][-1]),
-        "churn_over_calm": _ratio(publishing["churn"]["durable_ms"]["p99"], publishing["calm"]["durable_ms"]["p99"]),
-        "memory_in_churn": _growth(publishing["churn"]["readings"]),
-        "lost": sum(max(0, publishing[key]["expected"] - publishing[key]["delivered"]) for key in ("calm", "churn")),
+    }
+    return found | _of_churn(trial["publishing"]) if "publishing" in trial else found
+
+
+def _of_churn(publishing: dict[str, Any]) -> dict[str, Any]:
+    churn, calm = publishing["churn"], publishing["calm"]
+    first, _, last = churn["readings"]
+    return {
+        "waited_over_cpu_in_churn": _waited(first, last),
+        "turns_in_churn": _turns(first, last),
+        "churn_over_calm": _ratio(churn["durable_ms"]["p99"], calm["durable_ms"]["p99"]),
+        "memory_in_churn": _growth(churn["readings"]),
+        "lost": sum(max(0, one["expected"] - one["delivered"]) for one in (calm, churn)),
     }
 
 

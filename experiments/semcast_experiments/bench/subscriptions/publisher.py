@@ -17,6 +17,7 @@ from semcast_experiments.bench.subscriptions.workers import obey
 
 _TURN_S = 0.005
 _PATIENCE_S = 60.0
+_FEW = 50
 
 
 class PublishingWorker:
@@ -37,9 +38,9 @@ class PublishingWorker:
         """Publish so many a second, whether the source keeps up or not."""
         return await self._publish(seconds, rate_hz, sys.maxsize)
 
-    async def once(self, count: int = 1) -> dict[str, Any]:
-        """Publish one after the other."""
-        return await self._publish(_PATIENCE_S, float("inf"), 1, count)
+    async def some(self, count: int) -> dict[str, Any]:
+        """Publish so many, a few at a time."""
+        return await self._publish(_PATIENCE_S, float("inf"), _FEW, count)
 
     async def _publish(
         self, seconds: float, rate_hz: float, under_way: int, count: int = sys.maxsize
@@ -76,7 +77,7 @@ class PublishingWorker:
 async def _work(options: dict[str, Any]) -> None:
     async with semcast.connect(options["url"]) as client:
         worker = PublishingWorker(client, Population(**options["population"]))
-        await obey({name: getattr(worker, name) for name in ("flood", "steady", "once")})
+        await obey({name: getattr(worker, name) for name in ("flood", "steady", "some")})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from semcast_experiments.bench.subscriptions.figures import figures, targets
 from semcast_experiments.bench.subscriptions.overlay import GATEWAYS
 from semcast_experiments.bench.subscriptions.peers import peers
 from semcast_experiments.bench.subscriptions.population import Population
-from semcast_experiments.bench.subscriptions.trial import Size, measured
+from semcast_experiments.bench.subscriptions.trial import PARTS, Size, measured
 
 POPULATIONS = (1_000, 10_000, 100_000, 1_000_000)
 DISTINCT = 100_000
@@ -28,9 +28,12 @@ def run_subscriptions(options: Options, say: Say) -> dict[str, Any]:
     """Measure and return the report, as plain data."""
     begin, size = time.perf_counter(), QUICK if options.quick else Size()
     asked = options.populations or (QUICK_POPULATIONS if options.quick else POPULATIONS)
+    parts = options.only or PARTS
     populations = [population_of(count, options.seed) for count in asked]
     with tempfile.TemporaryDirectory(prefix="semcast-bench-") as folder:
-        trials = [trial | {"figures": figures(trial)} for trial in measured(populations, size, Path(folder), say)]
+        trials = [
+            trial | {"figures": figures(trial)} for trial in measured(populations, size, parts, Path(folder), say)
+        ]
     compared = [{"population": one.subscriptions, "servers": peers(one, say)} for one in populations]
     return {
         "benchmark": "subscriptions",

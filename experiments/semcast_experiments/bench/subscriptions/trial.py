@@ -18,6 +18,7 @@ from semcast_experiments.bench.subscriptions.overlay import COORDINATOR, GATEWAY
 from semcast_experiments.bench.subscriptions.population import MATCHES, Population
 from semcast_experiments.bench.subscriptions.workers import Worker
 
+PARTS = ("load", "churn", "restarts")
 _MODULES = "semcast_experiments.bench.subscriptions"
 _SETTLE_S = 1.0
 _DELIVERY_S = 60.0
@@ -55,6 +56,8 @@ class Trial:
 
     def __init__(self, population: Population, size: Size, folder: Path, stack: ExitStack, say: Say) -> None:
         self._population, self._size, self._say = population, size, say
+        self._alone = 0
+        """Messages that were published on their own, and not waited for."""
         self._overlay = overlay = Overlay(folder / "overlay")
         stack.callback(overlay.stop)
         shared = {"population": asdict(population)}
@@ -69,8 +72,8 @@ class Trial:
         )  # fmt: skip
         stack.callback(self._publisher.close)
 
-    def run(self) -> dict[str, Any]:
-        """Measure everything; what comes back is raw."""
+    def run(self, parts: Sequence[str]) -> dict[str, Any]:
+        """Load the population, then measure these parts; what comes back is raw."""
         self._warm_up()
         found: dict[str, Any] = {
             "distinct": self._population.distinct,
@@ -80,17 +83,20 @@ class Trial:
             "load_average": round(os.getloadavg()[0], 1),
         }
         found |= self._load()
-        self._say(f"{self._population.subscriptions:,} subscriptions: publishing and churn")
-        found["publishing"] = self._publishing()
-        self._say(f"{self._population.subscriptions:,} subscriptions: members that are killed")
-        found["restarts"] = self._restarts()
-        found["delivered_after_restarts"] = self._checked()
+        if "churn" in parts:
+            self._say(f"{self._population.subscriptions:,} subscriptions: publishing and churn")
+            found["publishing"] = self._publishing()
+        if "restarts" in parts:
+            self._say(f"{self._population.subscriptions:,} subscriptions: members that are killed")
+            self._all("received")
+            found["restarts"] = self._restarts()
+        found["delivered_at_the_end"] = self._checked()
         return found
 
     def _warm_up(self) -> None:
         """Connections are there, the first plan is in force, and code has run once."""
         self._all("single", count=3)
-        self._publisher.ask("once", count=5)
+        self._publisher.ask("some", count=5)
 
     def _all(self, what: str, **about: Any) -> list[Any]:
         for worker in self._subscribers:
@@ -192,7 +198,7 @@ class Trial:
 
     def _checked(self) -> dict[str, int]:
         """Publish some more: does everybody get everything, once? The message of the source's restart counts too."""
-        sent = 1 + self._publisher.ask("once", count=self._size.checked)["sent"]
+        sent = self._alone + self._publisher.ask("some", count=self._size.checked)["sent"]
         delivered, _ = self._delivered(sent)
         time.sleep(0.2)
         again = sum(self._all("count"))  # what comes twice comes later
@@ -230,7 +236,8 @@ class Trial:
 
     def _one_message(self) -> Iterator[None]:
         """A message is durable that was published while its source was away, and one more subscription is live."""
-        self._publisher.order("once")
+        self._publisher.order("some", count=1)
+        self._alone += 1
         self._subscribers[1].order("single", count=1, pause_s=0)
         yield
         self._publisher.answer()
@@ -247,11 +254,13 @@ class Trial:
             time.sleep(0.1)
 
 
-def measured(populations: Sequence[Population], size: Size, folder: Path, say: Say) -> Iterator[dict[str, Any]]:
+def measured(
+    populations: Sequence[Population], size: Size, parts: Sequence[str], folder: Path, say: Say
+) -> Iterator[dict[str, Any]]:
     """Each population in an overlay of its own, one after the other."""
     for number, population in enumerate(populations):
         say(f"{population.subscriptions:,} subscriptions: starting an overlay and its clients")
         with ExitStack() as stack:
             home = folder / f"trial-{number}"
             home.mkdir()
-            yield Trial(population, size, home, stack, say).run()
+            yield Trial(population, size, home, stack, say).run(parts)
