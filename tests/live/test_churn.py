@@ -43,7 +43,7 @@ class Churn:
 @pytest.mark.parametrize(
     "churn",
     [
-        pytest.param(Churn(100, 8, 50, 200, None), id="seconds"),
+        pytest.param(Churn(100, 5, 50, 200, None), id="seconds"),
         pytest.param(
             Churn(500, 300, 200, 500, 1.15, there=1000),
             id="minutes",

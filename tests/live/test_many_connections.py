@@ -38,7 +38,7 @@ class Crowd:
 @pytest.mark.parametrize(
     "crowd",
     [
-        pytest.param(Crowd(150, None, 60.0), id="hundreds"),
+        pytest.param(Crowd(60, None, 60.0), id="some"),
         pytest.param(Crowd(5_000, 0.1, 600.0), id="ten-thousand", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
     ],
 )
