@@ -222,6 +222,16 @@ def test_a_source_that_is_behind_what_is_live_gets_no_lease(reign: Reign, world:
     assert only(commands, RosterChanges).since == 0
 
 
+def test_the_plan_that_is_shown_has_the_profiles_of_gateways_that_are_there(reign: Reign) -> None:
+    reign.hears(wants("g0", 1, A), wants("g1", 1, A, B))
+    reign.settle()
+    reign.settle(silent=("g1",))
+    shown = reign.machine.deployment
+    assert shown is not None
+    shown.plan.check()
+    assert (shown.plan.subscriptions, shown.wanted) == ({"p1": ("g0",)}, {"p1": ("g0", "g1"), "p3": ("g1",)})
+
+
 def test_a_new_leader_leases_no_source_that_lacks_what_may_have_been_called_live(reign: Reign, world: World) -> None:
     reign.hears(wants("g0", 1, A))
     reign.settle()

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ def keep_memory() -> None:
         tune(_PAD, 4 << 20)
 
 
+@cache
 def collect_seldom() -> None:
     """Let the garbage collector leave old objects alone: a hundred thousand sessions take it a third of a second.
 

@@ -106,9 +106,12 @@ class Coordinator:
         if current is None or not self._rostered:
             return current
         if self._shown is None or self._shown[0] != (current.epoch, roster.version):
-            wanted, channels = self._ledger.wanted(), tuple(channel.id for channel in current.plan.channels)
+            wanted, present = self._ledger.wanted(), set(current.brokers)
+            served = {name: tuple(g for g in gateways if g in present) for name, gateways in wanted.items()}
+            served = {name: gateways for name, gateways in served.items() if gateways}
+            channels = tuple(channel.id for channel in current.plan.channels)
             plan = msgspec.structs.replace(
-                current.plan, subscriptions=wanted, assignment=dict.fromkeys(wanted, channels)
+                current.plan, subscriptions=served, assignment=dict.fromkeys(served, channels)
             )  # fmt: skip
             whole = msgspec.structs.replace(
                 current, plan=plan, profiles=self._ledger.profiles(), wanted=wanted, version=roster.version
