@@ -15,6 +15,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 
 from semcast.model import SemcastError
+from semcast.pipeline import interrupts
 from semcast.pipeline.session import session
 
 pytestmark = pytest.mark.spark
@@ -132,6 +133,7 @@ def listening() -> Iterator[tuple[str, str]]:
 def test_error_in_a_worker_is_raised_and_not_printed_too(
     spark: SparkSession, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    interrupts._silence()  # as commands do; a library leaves loggers alone
     with pytest.raises(PythonException, match="ZeroDivisionError"):
         workers(spark, "1 / 0")
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
